@@ -1,0 +1,9 @@
+//! Byte formats: segformat v2, catformat v1 and the object keys. Pure functions over bytes; nothing here may panic.
+pub mod catalog;
+mod error;
+mod hash;
+pub mod keys;
+pub mod segment;
+
+pub use error::{FormatError, FormatErrorKind, Section};
+pub use hash::{HashAlgo, Hasher};

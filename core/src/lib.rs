@@ -1,0 +1,4 @@
+//! Sans-IO protocol core of bucketlog.
+pub mod boundary;
+pub mod format;
+pub mod ids;
