@@ -17,12 +17,7 @@ pub struct FormatError {
 
 impl FormatError {
     /// An error at `offset` bytes from the start of the object.
-    pub fn new(
-        kind: FormatErrorKind,
-        section: Section,
-        offset: u64,
-        detail: impl Into<Cow<'static, str>>,
-    ) -> Self {
+    pub fn new(kind: FormatErrorKind, section: Section, offset: u64, detail: impl Into<Cow<'static, str>>) -> Self {
         Self { kind, section, offset, detail: detail.into() }
     }
 }

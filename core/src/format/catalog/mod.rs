@@ -26,9 +26,13 @@ pub struct SegmentEntry {
     pub writer_tag: WriterId,
 }
 impl SegmentEntry {
-    pub fn from_trailer(trailer: &Trailer, epoch: Epoch) -> Self { todo!() }
+    pub fn from_trailer(trailer: &Trailer, epoch: Epoch) -> Self {
+        todo!()
+    }
     /// The stored segment must say the same as its entry; partition comes from the head.
-    pub fn check_trailer(&self, trailer: &Trailer, partition: Partition) -> Result<(), FormatError> { todo!() }
+    pub fn check_trailer(&self, trailer: &Trailer, partition: Partition) -> Result<(), FormatError> {
+        todo!()
+    }
 }
 
 /// Reference to one sealed page (index entry, 80 B).
@@ -47,7 +51,10 @@ pub struct PageRef {
 
 /// The entries of a page.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum PageEntries { Leaf(Vec<SegmentEntry>), Index(Vec<PageRef>) }
+pub enum PageEntries {
+    Leaf(Vec<SegmentEntry>),
+    Index(Vec<PageRef>),
+}
 
 /// A sealed page. Invariant: consistent (decode and seal check every rule).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -61,26 +68,49 @@ pub struct Page {
     pub entries: PageEntries,
 }
 impl Page {
-    pub fn decode(bytes: &[u8]) -> Result<Self, FormatError> { todo!() }
+    pub fn decode(bytes: &[u8]) -> Result<Self, FormatError> {
+        todo!()
+    }
     /// A fetched page must match its reference and its parent's identity.
-    pub fn check(&self, reference: &PageRef, parent_epoch: Epoch, identity: &LogIdentity) -> Result<(), FormatError> { todo!() }
-    pub fn locate(&self, lsn: Lsn) -> Step { todo!() }
-    pub fn locate_timestamp(&self, ts: TimestampMs) -> Step { todo!() }
+    pub fn check(&self, reference: &PageRef, parent_epoch: Epoch, identity: &LogIdentity) -> Result<(), FormatError> {
+        todo!()
+    }
+    pub fn locate(&self, lsn: Lsn) -> Step {
+        todo!()
+    }
+    pub fn locate_timestamp(&self, ts: TimestampMs) -> Step {
+        todo!()
+    }
     /// Memory held, bytes.
-    pub fn size(&self) -> usize { todo!() }
+    pub fn size(&self) -> usize {
+        todo!()
+    }
 }
 
 /// A page to be stored before the head that refers to it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct SealedPage { pub reference: PageRef, pub bytes: Bytes }
+pub struct SealedPage {
+    pub reference: PageRef,
+    pub bytes: Bytes,
+}
 
 /// Whose catalog it is; the same in every head and page of one partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct LogIdentity { pub partition: Partition, pub stream_key: StreamKey, pub data_root_key: DataRootKey }
+pub struct LogIdentity {
+    pub partition: Partition,
+    pub stream_key: StreamKey,
+    pub data_root_key: DataRootKey,
+}
 
 /// Fan-out and hash of a new catalog; afterwards they are read from the head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct CatalogLayout { pub hash: HashAlgo, /** 1..=1024, default 128 */ pub leaf_limit: u32, /** 2..=1024, default 128 */ pub index_limit: u32 }
+pub struct CatalogLayout {
+    pub hash: HashAlgo,
+    /** 1..=1024, default 128 */
+    pub leaf_limit: u32,
+    /** 2..=1024, default 128 */
+    pub index_limit: u32,
+}
 
 /// The one mutable object: what is committed, and who may commit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -103,37 +133,67 @@ pub struct Head {
 }
 impl Head {
     /// A new partition that starts at `next_lsn` (epoch 0, generation 0).
-    pub fn initial(identity: LogIdentity, layout: CatalogLayout, next_lsn: Lsn) -> Self { todo!() }
-    pub fn decode(bytes: &[u8]) -> Result<Self, FormatError> { todo!() }
+    pub fn initial(identity: LogIdentity, layout: CatalogLayout, next_lsn: Lsn) -> Self {
+        todo!()
+    }
+    pub fn decode(bytes: &[u8]) -> Result<Self, FormatError> {
+        todo!()
+    }
     /// Canonical bytes; decode(encode(h)) == h.
-    pub fn encode(&self) -> Bytes { todo!() }
-    pub fn check_identity(&self, identity: &LogIdentity) -> Result<(), FormatError> { todo!() }
+    pub fn encode(&self) -> Bytes {
+        todo!()
+    }
+    pub fn check_identity(&self, identity: &LogIdentity) -> Result<(), FormatError> {
+        todo!()
+    }
     /// epoch + 1, generation + 1, new owner.
-    pub fn takeover(&self, writer: WriterId) -> Result<Self, TreeError> { todo!() }
+    pub fn takeover(&self, writer: WriterId) -> Result<Self, TreeError> {
+        todo!()
+    }
     /// One publish step, in place; sealed pages are pushed leaf first, then ascending levels. On error nothing changed.
-    pub fn append(&mut self, entry: SegmentEntry, pages: &mut Vec<SealedPage>) -> Result<(), TreeError> { todo!() }
-    pub fn locate(&self, lsn: Lsn) -> Step { todo!() }
-    pub fn locate_timestamp(&self, ts: TimestampMs) -> Step { todo!() }
+    pub fn append(&mut self, entry: SegmentEntry, pages: &mut Vec<SealedPage>) -> Result<(), TreeError> {
+        todo!()
+    }
+    pub fn locate(&self, lsn: Lsn) -> Step {
+        todo!()
+    }
+    pub fn locate_timestamp(&self, ts: TimestampMs) -> Step {
+        todo!()
+    }
 }
 
 /// One step down the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step { Segment(SegmentEntry), Page(PageRef), Missing }
+pub enum Step {
+    Segment(SegmentEntry),
+    Page(PageRef),
+    Missing,
+}
 
 /// Why a head can't take a change.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum TreeError {
-    #[error("the generation counter is exhausted")] GenerationExhausted,
-    #[error("the epoch counter is exhausted")] EpochExhausted,
-    #[error("the partition is full: its last LSN is taken")] LsnExhausted,
-    #[error("the segment starts at LSN {found}, the log goes on at {expected}")] NotContiguous { expected: Lsn, found: Lsn },
-    #[error("the segment's first timestamp {found} is below the log's last {last}")] TimestampOrder { last: TimestampMs, found: TimestampMs },
-    #[error("the segment was written under epoch {found}, the head's is {head}")] WrongEpoch { head: Epoch, found: Epoch },
-    #[error("the segment names writer {found}, the head's is {head}")] WrongWriter { head: WriterId, found: WriterId },
-    #[error("the segment entry is invalid: {0}")] InvalidEntry(FormatError),
-    #[error("the catalog tree is full")] IndexFull,
-    #[error("the writer id is zero")] ZeroWriter,
+    #[error("the generation counter is exhausted")]
+    GenerationExhausted,
+    #[error("the epoch counter is exhausted")]
+    EpochExhausted,
+    #[error("the partition is full: its last LSN is taken")]
+    LsnExhausted,
+    #[error("the segment starts at LSN {found}, the log goes on at {expected}")]
+    NotContiguous { expected: Lsn, found: Lsn },
+    #[error("the segment's first timestamp {found} is below the log's last {last}")]
+    TimestampOrder { last: TimestampMs, found: TimestampMs },
+    #[error("the segment was written under epoch {found}, the head's is {head}")]
+    WrongEpoch { head: Epoch, found: Epoch },
+    #[error("the segment names writer {found}, the head's is {head}")]
+    WrongWriter { head: WriterId, found: WriterId },
+    #[error("the segment entry is invalid: {0}")]
+    InvalidEntry(FormatError),
+    #[error("the catalog tree is full")]
+    IndexFull,
+    #[error("the writer id is zero")]
+    ZeroWriter,
 }
 
 /// Result of one attempt to trim the tree.
@@ -148,9 +208,16 @@ pub enum Trim {
 }
 
 /// Retention (objlog protocol 9, formats 9.3-9.5). `pages` looks up already loaded, checked pages by id.
-pub fn trim(head: &Head, policy_version: u64, before_lsn: Lsn, pages: &dyn Fn(&PageRef) -> Option<Arc<Page>>) -> Result<Trim, TrimError> { todo!() }
+pub fn trim(
+    head: &Head,
+    policy_version: u64,
+    before_lsn: Lsn,
+    pages: &dyn Fn(&PageRef) -> Option<Arc<Page>>,
+) -> Result<Trim, TrimError> {
+    todo!()
+}
 
 /// Why a retention request can't be applied.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
-pub enum TrimError { /* Regression {..}, Tree(TreeError), Corrupt(FormatError) */ }
+pub enum TrimError {/* Regression {..}, Tree(TreeError), Corrupt(FormatError) */}
