@@ -1,0 +1,2 @@
+//! Blocking driver of bucketlog.
+pub mod store;
