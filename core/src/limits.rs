@@ -17,6 +17,8 @@ pub const MIN_SEGMENT_LEN: usize = 464;
 
 /// Length of a record without its headers and value, bytes (1.3).
 pub const RECORD_FIXED_LEN: usize = 16;
+/// The smallest record, bytes: bounds the record count of a block (1.2).
+pub const MIN_RECORD_SIZE: u32 = 16;
 /// Longest value of a record, bytes (1.3).
 pub const MAX_VALUE_LEN: usize = 4 << 20;
 /// Longest encoded headers of a record, bytes; includes the count and every header's two lengths (1.3).
@@ -52,6 +54,7 @@ pub const MAX_ZSTD_LEVEL: i32 = 19;
 /// Stored blocks of at least this many bytes become pieces of their own, without a copy; smaller ones are merged.
 pub const MIN_SHARED_PIECE_LEN: usize = 64 << 10;
 
+const _: () = assert!(MIN_RECORD_SIZE as usize == RECORD_FIXED_LEN);
 const _: () = assert!(MAX_RECORD_LEN < MAX_BLOCK_RAW_SIZE as usize, "every valid record fits a block");
 const _: () = assert!(
     MIN_SEGMENT_LEN
@@ -62,7 +65,6 @@ const _: () = assert!(
             + INDEX_ENTRY_LEN
             + TRAILER_LEN
 );
-const _: () =
-    assert!(MAX_BLOCK_COUNT as u64 == (u32::MAX as u64 - INDEX_PREAMBLE_LEN as u64) / INDEX_ENTRY_LEN as u64);
+const _: () = assert!(MAX_BLOCK_COUNT as u64 == (u32::MAX as u64 - INDEX_PREAMBLE_LEN as u64) / INDEX_ENTRY_LEN as u64);
 const _: () = assert!(MIN_BLOCK_INDEX_OFFSET == (FILE_PREAMBLE_LEN + BLOCK_PREAMBLE_LEN) as u64);
 const _: () = assert!(MAX_HEADER_VALUE_LEN == u16::MAX as usize);
