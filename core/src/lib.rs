@@ -2,3 +2,4 @@
 pub mod boundary;
 pub mod format;
 pub mod ids;
+pub mod limits;

@@ -13,6 +13,36 @@ pub enum Codec {
     Zstd,
 }
 
+impl Codec {
+    /// The id stored in objects.
+    #[must_use]
+    pub const fn id(self) -> u16 {
+        match self {
+            Self::None => 0,
+            Self::Zstd => 1,
+        }
+    }
+
+    /// The codec with this id.
+    #[must_use]
+    pub const fn from_id(id: u16) -> Option<Self> {
+        match id {
+            0 => Some(Self::None),
+            1 => Some(Self::Zstd),
+            _ => None,
+        }
+    }
+
+    /// Stable lower-case name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Zstd => "zstd",
+        }
+    }
+}
+
 /// One key-value pair beside a record's value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Header {
