@@ -13,9 +13,9 @@ pub(crate) struct Entropy {
 
 impl Entropy {
     pub(crate) fn from_seed(seed: [u8; 32]) -> Self {
-        let jitter = seed.chunks_exact(8).fold(0, |sum, chunk| {
-            chunk.iter().fold(sum, |acc: u64, byte| acc.rotate_left(8) ^ u64::from(*byte))
-        });
+        let jitter = seed
+            .chunks_exact(8)
+            .fold(0, |sum, chunk| chunk.iter().fold(sum, |acc: u64, byte| acc.rotate_left(8) ^ u64::from(*byte)));
         Self { seed, names: 0, jitter }
     }
 
@@ -32,7 +32,8 @@ impl Entropy {
 
     /// 16 bytes in the shape of a random UUID (version 4), as the original writer uses them.
     fn name(&self, kind: &[u8], number: u64) -> [u8; 16] {
-        let digest = Sha256::new().chain_update(kind).chain_update(self.seed).chain_update(number.to_be_bytes()).finalize();
+        let digest =
+            Sha256::new().chain_update(kind).chain_update(self.seed).chain_update(number.to_be_bytes()).finalize();
         let mut id = [0; 16];
         id.iter_mut().zip(digest).for_each(|(to, from)| *to = from);
         id[6] = id[6] & 0x0f | 0x40;

@@ -3,7 +3,7 @@ pub mod catalog;
 mod error;
 mod hash;
 pub mod keys;
-pub(crate) mod read;
+mod read;
 pub mod segment;
 
 pub use error::{FormatError, FormatErrorKind, Section};

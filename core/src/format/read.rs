@@ -1,7 +1,14 @@
-//! A checked big-endian cursor: the only way parsers look at fixed-width fields.
+//! A checked reader of big-endian fields.
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::panic
+)]
 use super::{FormatError, FormatErrorKind, Section};
 
-/// Reads fields one after another; every error carries its absolute offset.
+/// Reads fields front to back and knows where in the object it stands.
 #[derive(Clone, Debug)]
 pub(crate) struct Cursor<'a> {
     rest: &'a [u8],
@@ -10,45 +17,75 @@ pub(crate) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor at the start of `bytes`, which lie `base_offset` bytes from the start of the object.
-    pub(crate) const fn new(bytes: &'a [u8], section: Section, base_offset: u64) -> Self {
+    /// Over `bytes`, which start `base_offset` bytes into the object.
+    pub(crate) fn new(bytes: &'a [u8], section: Section, base_offset: u64) -> Self {
         Self { rest: bytes, section, offset: base_offset }
     }
 
+    /// Offset of the next byte from the start of the object.
+    pub(crate) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The part of the object that errors are reported in.
+    pub(crate) fn section(&self) -> Section {
+        self.section
+    }
+
+    /// Reports later errors in `section`.
+    pub(crate) fn enter(&mut self, section: Section) {
+        self.section = section;
+    }
+
+    /// Bytes not read yet.
+    pub(crate) fn remaining(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// The next `len` bytes.
+    pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], FormatError> {
+        let (taken, rest) = self.rest.split_at_checked(len).ok_or_else(|| self.truncated(len))?;
+        self.advance(rest, len);
+        Ok(taken)
+    }
+
     /// The next `N` bytes.
-    pub(crate) fn bytes<const N: usize>(&mut self) -> Result<[u8; N], FormatError> {
-        let Some((field, rest)) = self.rest.split_first_chunk::<N>() else {
-            return Err(self.truncated(N));
-        };
-        self.rest = rest;
-        self.offset = self.offset.saturating_add(N as u64);
-        Ok(*field)
+    #[inline]
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], FormatError> {
+        let (taken, rest) = self.rest.split_first_chunk().ok_or_else(|| self.truncated(N))?;
+        self.advance(rest, N);
+        Ok(*taken)
     }
 
-    /// The next 16-bit field.
+    #[inline]
+    pub(crate) fn u8(&mut self) -> Result<u8, FormatError> {
+        self.array().map(|[byte]| byte)
+    }
+
+    #[inline]
     pub(crate) fn u16(&mut self) -> Result<u16, FormatError> {
-        self.bytes().map(u16::from_be_bytes)
+        self.array().map(u16::from_be_bytes)
     }
 
-    /// The next 32-bit field.
+    #[inline]
     pub(crate) fn u32(&mut self) -> Result<u32, FormatError> {
-        self.bytes().map(u32::from_be_bytes)
+        self.array().map(u32::from_be_bytes)
     }
 
-    /// The next 64-bit field.
+    #[inline]
     pub(crate) fn u64(&mut self) -> Result<u64, FormatError> {
-        self.bytes().map(u64::from_be_bytes)
+        self.array().map(u64::from_be_bytes)
     }
 
-    /// The next signed 64-bit field.
+    #[inline]
     pub(crate) fn i64(&mut self) -> Result<i64, FormatError> {
-        self.bytes().map(i64::from_be_bytes)
+        self.array().map(i64::from_be_bytes)
     }
 
     /// Fails unless the next bytes are `magic`.
     pub(crate) fn magic<const N: usize>(&mut self, magic: &[u8; N]) -> Result<(), FormatError> {
         let at = self.offset;
-        let found = self.bytes::<N>()?;
+        let found = self.array::<N>()?;
         self.expect(found == *magic, FormatErrorKind::Invalid, at, || {
             format!("magic is \"{}\", not \"{}\"", found.escape_ascii(), magic.escape_ascii())
         })
@@ -68,14 +105,14 @@ impl<'a> Cursor<'a> {
         self.expect(found == wanted, FormatErrorKind::Invalid, at, || format!("{name} is {found}, not {wanted}"))
     }
 
-    /// Fails unless the next `N` bytes are zero.
+    /// The next `N` bytes, which are reserved and must be zero.
+    #[inline]
     pub(crate) fn reserved<const N: usize>(&mut self) -> Result<(), FormatError> {
-        let at = self.offset;
-        let found = self.bytes::<N>()?;
-        match found.iter().zip(at..).find(|(byte, _)| **byte != 0) {
+        let start = self.offset;
+        match self.array::<N>()?.iter().zip(start..).find(|(byte, _)| **byte != 0) {
             None => Ok(()),
             Some((byte, at)) => {
-                Err(self.error(FormatErrorKind::Invalid, at, format!("reserved byte is {byte:#04x}, not zero")))
+                Err(self.error(FormatErrorKind::Invalid, at, format!("reserved bytes must be zero, found {byte:#04x}")))
             }
         }
     }
@@ -90,13 +127,20 @@ impl<'a> Cursor<'a> {
         if holds { Ok(()) } else { Err(self.error(kind, at, detail())) }
     }
 
-    fn error(&self, kind: FormatErrorKind, at: u64, detail: String) -> FormatError {
-        FormatError::new(kind, self.section, at, detail)
+    /// An error of this section at an absolute offset.
+    pub(crate) fn error(&self, kind: FormatErrorKind, offset: u64, detail: String) -> FormatError {
+        FormatError::new(kind, self.section, offset, detail)
     }
 
     #[cold]
     fn truncated(&self, wanted: usize) -> FormatError {
-        let detail = format!("a field of {wanted} bytes is cut after {}", self.rest.len());
+        let detail = format!("{wanted} bytes expected, {} left", self.rest.len());
         self.error(FormatErrorKind::Truncated, self.offset, detail)
+    }
+
+    #[inline]
+    fn advance(&mut self, rest: &'a [u8], by: usize) {
+        self.rest = rest;
+        self.offset = self.offset.saturating_add(by as u64);
     }
 }

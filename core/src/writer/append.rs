@@ -126,7 +126,10 @@ impl Writer {
     fn admit_size(&mut self, now: Now, records: u64, bytes: u64) -> Result<(), AppendReason> {
         let policy = &self.options.batch;
         let (max_bytes, max_records) = (policy.max_bytes, policy.max_records);
-        if bytes > self.options.pending.max_bytes || (records > 1 && bytes > max_bytes) || records > u64::from(max_records) {
+        if bytes > self.options.pending.max_bytes
+            || (records > 1 && bytes > max_bytes)
+            || records > u64::from(max_records)
+        {
             return Err(AppendReason::TooLarge { bytes, records, max_bytes, max_records });
         }
         if self.accepted.checked_add(records).is_none() {

@@ -1,11 +1,9 @@
 //! Opening: one read of the head, one swap that names this writer as its owner.
 use super::head::{HeadRead, is_final};
 use super::{Note, Writer};
-use crate::boundary::{
-    Command, Fault, GetReply, MonoTime, Now, RefusalKind, Swap, SwapCondition, SwapReply, Version,
-};
+use crate::boundary::{Command, Fault, GetReply, MonoTime, Now, RefusalKind, Swap, SwapCondition, SwapReply, Version};
 use crate::format::catalog::Head;
-use crate::ids::{Epoch, WriterId};
+use crate::ids::{Epoch, Lsn, WriterId};
 use crate::writer::event::HaltCause;
 use bytes::Bytes;
 
@@ -111,7 +109,7 @@ impl Writer {
     fn rebuild_claim(&mut self, now: Now, found: Option<(Head, Version)>) {
         let (head, token) = match found {
             Some((head, token)) => (head, Some(token)),
-            None => (self.empty_head(), None),
+            None => (Head::initial(*self.keys.identity(), self.options.layout, Lsn(0)), None),
         };
         match head.takeover(self.writer_id) {
             Ok(head) => {

@@ -11,7 +11,7 @@ use crate::boundary::{
 };
 use crate::format::catalog::{Head, Page, PageRef, SegmentEntry, Step};
 use crate::ids::{Epoch, Lsn};
-use crate::limits::page_bytes;
+use crate::limits::MAX_PAGE_LEN;
 use crate::writer::event::{HaltCause, WriterEvent};
 use bytes::Bytes;
 use std::sync::Arc;
@@ -61,13 +61,22 @@ pub(super) struct Proposal {
 enum Stage {
     /// Pages are being stored; they must precede the head.
     Pages,
-    Swap { at: MonoTime },
+    Swap {
+        at: MonoTime,
+    },
     Swapping,
-    Read { at: MonoTime },
+    Read {
+        at: MonoTime,
+    },
     Reading,
     /// The tree below a head that was read is followed towards the proposal.
-    Walk { at: MonoTime, walk: Walk },
-    Walking { walk: Walk },
+    Walk {
+        at: MonoTime,
+        walk: Walk,
+    },
+    Walking {
+        walk: Walk,
+    },
 }
 
 /// A head that was read, and the next page on the way to the proposal's base.
@@ -205,7 +214,7 @@ impl Writer {
             }
             Stage::Walk { walk, .. } => {
                 let key = self.keys.page(&walk.page).into();
-                let get = Get::new(key, ByteRange::All, page_bytes(walk.page.level, walk.page.entry_count));
+                let get = Get::new(key, ByteRange::All, MAX_PAGE_LEN as u64);
                 proposal.stage = Stage::Walking { walk };
                 Some(Command::Get(self.outstanding.issue(now, patience, Note::Walk, get)))
             }
@@ -348,9 +357,8 @@ impl Writer {
         let Stage::Walking { walk } = std::mem::replace(&mut proposal.stage, Stage::Reading) else { return };
         let base = proposal.last.base_lsn;
         let page = match result {
-            Ok(GetReply::Found { body, .. }) => Page::decode(&body).and_then(|page| {
-                page.check(&walk.page, walk.parent_epoch, self.keys.identity()).map(|()| page)
-            }),
+            Ok(GetReply::Found { body, .. }) => Page::decode(&body)
+                .and_then(|page| page.check(&walk.page, walk.parent_epoch, self.keys.identity()).map(|()| page)),
             // The head moved on and its pages may be gone: look at the head again.
             Err(fault) if fault.refusal() == Some(&RefusalKind::NotFound) => {
                 return self.publish_again(now, &fault, |at| Stage::Read { at });

@@ -247,7 +247,9 @@ pub enum AppendReason {
         found: TimestampMs,
     },
     /// The record, or the batch as a whole, is larger than a segment may be by this writer's options.
-    #[error("{bytes} raw bytes in {records} records pass the limit of one segment ({max_bytes} bytes, {max_records} records)")]
+    #[error(
+        "{bytes} raw bytes in {records} records pass the limit of one segment ({max_bytes} bytes, {max_records} records)"
+    )]
     TooLarge {
         /// Raw bytes.
         bytes: u64,

@@ -3,7 +3,7 @@ use super::{Note, Writer};
 use crate::boundary::{ByteRange, Command, Fault, Get, GetReply, Now, RefusalKind, Version};
 use crate::format::FormatError;
 use crate::format::catalog::Head;
-use crate::limits::MAX_HEAD_BYTES;
+use crate::limits::MAX_HEAD_LEN;
 use crate::writer::event::HaltCause;
 use std::sync::Arc;
 
@@ -22,15 +22,12 @@ pub(super) fn is_final(fault: &Fault) -> bool {
 
 impl Writer {
     pub(super) fn get_head(&mut self, now: Now, note: Note) -> Command {
-        let get = Get::new(self.head_key.clone(), ByteRange::All, MAX_HEAD_BYTES);
+        let get = Get::new(self.head_key.clone(), ByteRange::All, MAX_HEAD_LEN as u64);
         Command::Get(self.outstanding.issue(now, self.options.patience, note, get))
     }
 
     /// The head that a read found; `None` where there is no such object.
-    pub(super) fn decode_head(
-        &mut self,
-        result: Result<GetReply, Fault>,
-    ) -> Result<Option<(Head, Version)>, HeadRead> {
+    pub(super) fn decode_head(&mut self, result: Result<GetReply, Fault>) -> Result<Option<(Head, Version)>, HeadRead> {
         let (body, version) = match result {
             Ok(GetReply::Found { body, version, .. }) => (body, version),
             Ok(GetReply::NotModified) => {

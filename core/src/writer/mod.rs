@@ -322,7 +322,8 @@ impl Machine for Writer {
             return None;
         }
         let claim = self.claim.as_ref().and_then(Claim::deadline);
-        let rest = [self.outstanding.deadline(), claim, self.cut_deadline(), self.commit_deadline(), self.upload_deadline()];
+        let rest =
+            [self.outstanding.deadline(), claim, self.cut_deadline(), self.commit_deadline(), self.upload_deadline()];
         rest.into_iter().flatten().min()
     }
 }

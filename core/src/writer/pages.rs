@@ -25,9 +25,13 @@ struct Upload {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stage {
-    Ready { at: MonoTime },
+    Ready {
+        at: MonoTime,
+    },
     /// The key is taken: its content must be compared.
-    Occupied { at: MonoTime },
+    Occupied {
+        at: MonoTime,
+    },
     Out,
     Stored,
 }

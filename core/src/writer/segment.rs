@@ -3,9 +3,7 @@ use crate::boundary::{Key, MonoTime};
 use crate::format::FormatError;
 use crate::format::catalog::SegmentEntry;
 use crate::format::keys::LogKeys;
-use crate::format::segment::{
-    BlockBuilder, RawBlock, Record, SealedBlock, SegmentAssembler, SegmentHeader, Trailer,
-};
+use crate::format::segment::{BlockBuilder, RawBlock, Record, SealedBlock, SegmentAssembler, SegmentHeader, Trailer};
 use crate::ids::{Epoch, Lsn, TimestampMs};
 use bytes::Bytes;
 
@@ -124,12 +122,7 @@ impl Segment {
     }
 
     /// Lays the sealed blocks out under a fresh name and the given epoch.
-    pub(super) fn assemble(
-        &self,
-        keys: &LogKeys,
-        header: SegmentHeader,
-        epoch: Epoch,
-    ) -> Result<Object, FormatError> {
+    pub(super) fn assemble(&self, keys: &LogKeys, header: SegmentHeader, epoch: Epoch) -> Result<Object, FormatError> {
         let id = header.segment_id;
         let mut assembler = SegmentAssembler::new(header);
         for block in &self.blocks {

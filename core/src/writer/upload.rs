@@ -10,7 +10,7 @@ use crate::writer::event::HaltCause;
 
 impl Writer {
     /// Position in the queue of the segment with this serial; the active segment is not in the queue.
-    fn position(&self, serial: u64) -> Option<usize> {
+    pub(super) fn position(&self, serial: u64) -> Option<usize> {
         let first = self.queue.front()?.serial;
         usize::try_from(serial.checked_sub(first)?).ok().filter(|i| *i < self.queue.len())
     }
@@ -79,7 +79,8 @@ impl Writer {
         if !self.can_upload() {
             return None;
         }
-        let due = |stage: &Stage| matches!(stage, Stage::Ready { at, .. } | Stage::Occupied { at, .. } if *at <= now.mono);
+        let due =
+            |stage: &Stage| matches!(stage, Stage::Ready { at, .. } | Stage::Occupied { at, .. } if *at <= now.mono);
         let segment = self.queue.iter_mut().find(|s| due(&s.stage))?;
         let serial = segment.serial;
         match std::mem::replace(&mut segment.stage, Stage::Encoding) {
@@ -104,8 +105,7 @@ impl Writer {
 
     pub(super) fn created(&mut self, now: Now, serial: u64, result: Result<CreateReply, Fault>) {
         let Some(segment) = self.segment_mut(serial) else { return };
-        let Stage::Creating { object, failures, since } = std::mem::replace(&mut segment.stage, Stage::Encoding)
-        else {
+        let Stage::Creating { object, failures, since } = std::mem::replace(&mut segment.stage, Stage::Encoding) else {
             return;
         };
         match result {

@@ -61,7 +61,7 @@ impl FilePreamble {
         cursor.fixed_u16(Invalid, "preamble_len", PREAMBLE_LEN_FIELD)?;
         cursor.fixed_u32("flags", 0)?;
         let common = CommonFields::read(&mut cursor)?;
-        let (segment_id, writer_tag) = (SegmentId(cursor.bytes()?), WriterId(cursor.bytes()?));
+        let (segment_id, writer_tag) = (SegmentId(cursor.array()?), WriterId(cursor.array()?));
         let (codec, hash) = common.check(Section::FilePreamble, 0)?;
         let (partition, base_lsn) = (common.partition, common.base_lsn);
         Ok(Self { partition, codec, hash, base_lsn, segment_id, writer_tag })

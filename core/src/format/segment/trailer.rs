@@ -95,7 +95,7 @@ impl Trailer {
         let (block_index_offset, block_index_length) = (cursor.u64()?, cursor.u32()?);
         cursor.reserved::<4>()?;
         let (total_size, created) = (cursor.u64()?, cursor.i64()?);
-        let (segment_id, writer_tag) = (cursor.bytes()?, cursor.bytes()?);
+        let (segment_id, writer_tag) = (cursor.array()?, cursor.array()?);
         let (segment_hash, trailer_hash) = (cursor.u64()?, cursor.u64()?);
         cursor.reserved::<RESERVED_LEN>()?;
         let (codec, hash) = common.check(Section::SegmentTrailer, base)?;
