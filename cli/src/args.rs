@@ -1,0 +1,78 @@
+//! The command line.
+use bucketlog_core::format::keys::{LogKeys, StreamId};
+use bucketlog_core::ids::Partition;
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Durable append-only logs in an object-store bucket.
+#[derive(Debug, Parser)]
+#[command(name = "bucketlog", version, propagate_version = true, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) log: LogArgs,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Which log, and how results are printed.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Log")]
+pub(crate) struct LogArgs {
+    /// Stream: text in non-empty parts between slashes, such as `tenant/events`
+    #[arg(long, global = true, env = "BUCKETLOG_STREAM", value_name = "ID")]
+    pub(crate) stream: Option<StreamId>,
+    /// Partition of the stream
+    #[arg(long, global = true, value_name = "N", default_value_t = 0)]
+    pub(crate) partition: u32,
+    /// What the keys of heads and pages start with
+    #[arg(long, global = true, value_name = "PREFIX", default_value = "objlog/catalog")]
+    pub(crate) catalog_prefix: String,
+    /// What the keys of segments start with
+    #[arg(long, global = true, value_name = "PREFIX", default_value = "objlog")]
+    pub(crate) data_root: String,
+    /// Print JSON for programs instead of text for people
+    #[arg(long, global = true, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+impl LogArgs {
+    /// The keys of a partition of `stream`.
+    pub(crate) fn keys_of(&self, stream: &StreamId, partition: Partition) -> LogKeys {
+        LogKeys::with_prefixes(&self.catalog_prefix, &self.data_root, stream, partition)
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Check one object to the last byte and print what it says
+    Inspect(InspectArgs),
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+    /// Print a manual page in roff, for `man -l -`
+    Man(ManArgs),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct InspectArgs {
+    /// A segment, head or page; recognised by its content. `-` reads stdin
+    #[arg(required_unless_present = "stdin", conflicts_with = "stdin")]
+    pub(crate) file: Option<PathBuf>,
+    /// Read the object from stdin
+    #[arg(long)]
+    pub(crate) stdin: bool,
+    /// Also print every record of a segment
+    #[arg(long)]
+    pub(crate) records: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CompletionsArgs {
+    /// Which shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ManArgs {
+    /// The page of this subcommand instead of the main page
+    pub(crate) subcommand: Option<String>,
+}
