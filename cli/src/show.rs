@@ -51,7 +51,7 @@ pub(crate) fn time(at: TimestampMs) -> String {
 
 /// From one value to another, both inside.
 pub(crate) fn span(from: impl Display, to: impl Display) -> String {
-    format!("{from} ..= {to}")
+    format!("{from} to {to}")
 }
 
 /// The start of a payload, with everything unprintable escaped.
