@@ -59,11 +59,7 @@ pub(crate) fn id<const N: usize>(value: &Value, field: &str) -> [u8; N] {
 
 /// SHA-256 in lower-case hexadecimal digits.
 pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    format!("{:x}", Sha256::digest(bytes))
 }
 
 /// The records dump hash of the golden data: LSN, timestamp, headers and value of every record, all lengths 32 bits.
@@ -82,7 +78,7 @@ pub(crate) fn records_dump_sha256<'a>(records: impl IntoIterator<Item = (Lsn, &'
         sha.update(len32(record.value.len()));
         sha.update(&record.value);
     }
-    hex(&sha.finalize())
+    format!("{:x}", sha.finalize())
 }
 
 fn len32(len: usize) -> [u8; 4] {
@@ -169,7 +165,7 @@ pub(crate) fn semi1k() -> impl Iterator<Item = Vec<u8>> {
         for _ in 0..64 {
             let x = random.draw();
             let entry = usize::try_from((x >> 8) & 255).expect("8 bits");
-            value.extend_from_slice(&if x % 2 == 0 { random.draw_16_bytes() } else { dictionary[entry] });
+            value.extend_from_slice(&if x.is_multiple_of(2) { random.draw_16_bytes() } else { dictionary[entry] });
         }
         value
     })
