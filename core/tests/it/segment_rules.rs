@@ -250,7 +250,7 @@ fn a_payload_that_is_cut_is_truncated() {
     assert_eq!(index.block_payload(3, &object).expect_err("no such block").kind, Invalid);
 }
 
-fn sealed(base: u64, times: std::ops::Range<i64>, codec: Codec) -> SealedBlock {
+fn sealed(base: u64, times: Range<i64>, codec: Codec) -> SealedBlock {
     let mut builder = BlockBuilder::new(Lsn(base), 0);
     for time in times {
         builder.push(&Record::new(TimestampMs(time), "value"));

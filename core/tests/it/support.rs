@@ -1,6 +1,7 @@
 //! What several themes need: golden data, generators of bulk records, hexadecimal digits.
 use bucketlog_core::format::segment::Record;
 use bucketlog_core::ids::{Lsn, TimestampMs};
+use bytes::Bytes;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -59,7 +60,11 @@ pub(crate) fn id<const N: usize>(value: &Value, field: &str) -> [u8; N] {
 
 /// SHA-256 in lower-case hexadecimal digits.
 pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
-    format!("{:x}", Sha256::digest(bytes))
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    format!("{:x}", Bytes::copy_from_slice(bytes))
 }
 
 /// The records dump hash of the golden data: LSN, timestamp, headers and value of every record, all lengths 32 bits.
@@ -78,7 +83,7 @@ pub(crate) fn records_dump_sha256<'a>(records: impl IntoIterator<Item = (Lsn, &'
         sha.update(len32(record.value.len()));
         sha.update(&record.value);
     }
-    format!("{:x}", sha.finalize())
+    hex(&sha.finalize())
 }
 
 fn len32(len: usize) -> [u8; 4] {
