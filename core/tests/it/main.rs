@@ -1,0 +1,6 @@
+//! The integration tests of the core, as one binary.
+mod catalog_golden;
+mod catalog_model;
+mod catalog_rules;
+mod catalog_support;
+mod keys_golden;
