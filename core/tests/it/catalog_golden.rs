@@ -307,7 +307,10 @@ fn corpus_objects_say_what_was_published() {
             let head = Head::decode(&bytes).unwrap();
             assert_eq!(head.encode(), bytes);
             assert_eq!(head.identity, IDENTITY);
-            assert_eq!(head.layout, CatalogLayout { hash: hash(&fixture["hash_algorithm"]), leaf_limit: 4, index_limit: 4 });
+            assert_eq!(
+                head.layout,
+                CatalogLayout { hash: hash(&fixture["hash_algorithm"]), leaf_limit: 4, index_limit: 4 }
+            );
         } else {
             let page = Page::decode(&bytes).unwrap();
             assert_eq!(page.reference.page_id.to_string(), text(&fixture["page_id"]));
@@ -333,12 +336,8 @@ fn corpus_objects_say_what_was_published() {
 /// The published walk of a 2x2 tree (formats 7): eight one-record segments, then three ways on.
 #[test]
 fn published_tree_walk() {
-    let keys = LogKeys::with_prefixes(
-        "catalog-format",
-        "data-root",
-        &StreamId::new("tenant/events").unwrap(),
-        Partition(7),
-    );
+    let keys =
+        LogKeys::with_prefixes("catalog-format", "data-root", &StreamId::new("tenant/events").unwrap(), Partition(7));
     let layout = CatalogLayout { hash: HashAlgo::Xxh64, leaf_limit: 2, index_limit: 2 };
     let mut head = Head::initial(*keys.identity(), layout, Lsn(0));
     check_published(&head, "c3ca5249dfa0a6f7433c33bcaef6a015ed8cce194e1375ea6d9fb4c4396abea8", 352);
@@ -414,7 +413,6 @@ fn check_published(head: &Head, expected: &str, size: usize) {
 fn check_page_ids(pages: &[SealedPage], expected: &[(u8, u64, &str)]) {
     let found: Vec<_> = pages.iter().map(|SealedPage { reference: page, .. }| page).collect();
     let ids: Vec<_> = found.iter().map(|page| page.page_id.to_string()).collect();
-    let found: Vec<_> =
-        found.iter().zip(&ids).map(|(page, id)| (page.level, page.generation.0, id.as_str())).collect();
+    let found: Vec<_> = found.iter().zip(&ids).map(|(page, id)| (page.level, page.generation.0, id.as_str())).collect();
     assert_eq!(found, expected);
 }

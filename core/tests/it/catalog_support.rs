@@ -4,20 +4,15 @@ use bucketlog_core::format::catalog::{
     CatalogLayout, Head, LogIdentity, Page, PageEntries, PageRef, SealedPage, SegmentEntry, Step, Trim, TrimError, trim,
 };
 use bucketlog_core::format::segment::Codec;
-use bucketlog_core::ids::{
-    DataRootKey, Epoch, Lsn, PageId, Partition, SegmentId, StreamKey, TimestampMs, WriterId,
-};
+use bucketlog_core::ids::{DataRootKey, Epoch, Lsn, PageId, Partition, SegmentId, StreamKey, TimestampMs, WriterId};
 use bytes::Bytes;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub(crate) const IDENTITY: LogIdentity = LogIdentity {
-    partition: Partition(7),
-    stream_key: StreamKey([0xa1; 32]),
-    data_root_key: DataRootKey([0xc1; 32]),
-};
+pub(crate) const IDENTITY: LogIdentity =
+    LogIdentity { partition: Partition(7), stream_key: StreamKey([0xa1; 32]), data_root_key: DataRootKey([0xc1; 32]) };
 pub(crate) const WRITER: WriterId = WriterId([0xb1; 16]);
 
 /// The folder of objlog's golden data, or `None` where the shared material is absent.
@@ -111,12 +106,12 @@ pub(crate) fn synthetic(i: u64, head: &Head) -> SegmentEntry {
 /// A plain segment of `records` records that continues `head`, `pause` ms after its last record, over `length` ms.
 pub(crate) fn next_segment(head: &Head, records: u32, pause: u32, length: u32) -> SegmentEntry {
     let last = head.last_segment.map_or(TimestampMs(0), |last| last.max_timestamp);
-    let min_timestamp = TimestampMs(last.0 + i64::from(pause));
+    let min_timestamp = TimestampMs(last.0.saturating_add(i64::from(pause)));
     SegmentEntry {
         base_lsn: head.next_lsn,
-        last_lsn: Lsn(head.next_lsn.0 + u64::from(records) - 1),
+        last_lsn: Lsn(head.next_lsn.0.saturating_add(u64::from(records) - 1)),
         min_timestamp,
-        max_timestamp: TimestampMs(min_timestamp.0 + i64::from(length)),
+        max_timestamp: TimestampMs(min_timestamp.0.saturating_add(i64::from(length))),
         record_count: records,
         block_count: 1,
         size_bytes: 4096,
@@ -158,12 +153,7 @@ impl Store {
     }
 
     /// Descends to a segment; also the number of pages read.
-    pub(crate) fn follow(
-        &self,
-        head: &Head,
-        start: Step,
-        down: impl Fn(&Page) -> Step,
-    ) -> (Option<SegmentEntry>, u64) {
+    pub(crate) fn follow(&self, head: &Head, start: Step, down: impl Fn(&Page) -> Step) -> (Option<SegmentEntry>, u64) {
         let (mut step, mut epoch, mut gets) = (start, head.writer_epoch, 0);
         loop {
             match step {
@@ -233,4 +223,13 @@ pub(crate) fn rehash(object: &mut [u8]) {
     trailer[16..24].fill(0);
     let trailer_hash = hash.hash(trailer);
     trailer[16..24].copy_from_slice(&trailer_hash.to_be_bytes());
+}
+
+/// Nine two-record segments at fan-out 2/3: one active, one leaf, one index page of three leaves; and those pages.
+pub(crate) fn sample() -> (Head, Vec<SealedPage>) {
+    let (mut head, mut pages) = (claimed(HashAlgo::Xxh64, 2, 3), Vec::new());
+    for _ in 0..9 {
+        head.append(next_segment(&head, 2, 1, 1), &mut pages).unwrap();
+    }
+    (head, pages)
 }

@@ -1,4 +1,5 @@
 //! The integration tests of the core, as one binary.
+mod catalog_changes;
 mod catalog_golden;
 mod catalog_model;
 mod catalog_rules;

@@ -8,8 +8,8 @@ use crate::format::read::Cursor;
 use crate::format::{FormatError, FormatErrorKind, Section};
 use crate::ids::{DataRootKey, Epoch, Generation, Lsn, Partition, StreamKey, WriterId};
 use crate::limits::{
-    CATALOG_TRAILER_LEN, HEAD_HEADER_LEN, INDEX_ENTRY_LEN, LEAF_ENTRY_LEN, MAX_PAGE_ENTRIES, MAX_PAGE_LEVEL, MAX_SECTIONS,
-    MIN_HEAD_LEN, MIN_INDEX_LIMIT, MIN_LEAF_LIMIT, SECTION_HEADER_LEN,
+    CATALOG_TRAILER_LEN, HEAD_HEADER_LEN, INDEX_ENTRY_LEN, LEAF_ENTRY_LEN, MAX_PAGE_ENTRIES, MAX_PAGE_LEVEL,
+    MAX_SECTIONS, MIN_HEAD_LEN, MIN_INDEX_LIMIT, MIN_LEAF_LIMIT, SECTION_HEADER_LEN,
 };
 use bytes::Bytes;
 
@@ -364,16 +364,17 @@ fn check_counts(active: u32, leaf_limit: u32, levels: u32) -> Result<u8, Flaw> {
 
 fn decode_section(fields: &mut Cursor<'_>, level: u8, index_limit: u32) -> Result<Vec<PageRef>, FormatError> {
     let start = fields.offset();
+    let in_section = |flaw: Flaw| flaw.within(Section::HeadSection, start);
     let (magic, found_level) = (fields.array::<4>()?, fields.u8()?);
+    require(magic == SECTION_MAGIC, 0, || format!("magic must be \"PLCS\", found \"{}\"", magic.escape_ascii()))
+        .map_err(in_section)?;
+    require(found_level == level, 4, || format!("level must be {level} here, found {found_level}"))
+        .map_err(in_section)?;
     fields.zeros::<3>()?;
     let entries = fields.u32()?;
+    require(entries < index_limit, 8, || format!("{entries} entries, the index limit is {index_limit}"))
+        .map_err(in_section)?;
     fields.zeros::<4>()?;
-    let check = || {
-        require(magic == SECTION_MAGIC, 0, || format!("magic must be \"PLCS\", found \"{}\"", magic.escape_ascii()))?;
-        require(found_level == level, 4, || format!("level must be {level} here, found {found_level}"))?;
-        require(entries < index_limit, 8, || format!("{entries} entries, the index limit is {index_limit}"))
-    };
-    check().map_err(|flaw| flaw.within(Section::HeadSection, start))?;
     decode_run(fields, entries)
 }
 

@@ -36,6 +36,11 @@ pub(super) fn require_kind(
 
 /// Two places say the same of a field, or it is a [`FormatErrorKind::Mismatch`].
 #[inline]
-pub(super) fn agree<T: Copy + PartialEq + std::fmt::Display>(name: &str, at: u64, expected: T, found: T) -> Result<(), Flaw> {
+pub(super) fn agree<T: Copy + PartialEq + std::fmt::Display>(
+    name: &str,
+    at: u64,
+    expected: T,
+    found: T,
+) -> Result<(), Flaw> {
     require_kind(FormatErrorKind::Mismatch, expected == found, at, || format!("{name} {found}, expected {expected}"))
 }
