@@ -5,11 +5,15 @@ use bucketlog_core::boundary::{
 use std::{fmt::Debug, sync::Arc, time::Instant};
 
 mod counted;
+mod local;
 mod memory;
 mod rules;
+mod url;
 
 pub use counted::{Counted, Counts};
+pub use local::{LocalDir, LocalDirOptions, SyncPolicy};
 pub use memory::Memory;
+pub use url::{OpenStoreError, open_url};
 
 /// An object store. Every method makes **exactly one attempt**, returns by `until` at the latest (with
 /// [`Fault::Indeterminate`] if the request had left), and tells the three kinds of "no" apart. Strongly consistent: a
