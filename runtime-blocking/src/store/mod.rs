@@ -4,6 +4,7 @@ use bucketlog_core::boundary::{
 };
 use std::{fmt::Debug, sync::Arc, time::Instant};
 
+pub mod conformance;
 mod counted;
 mod local;
 mod memory;

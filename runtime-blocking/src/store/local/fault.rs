@@ -32,6 +32,11 @@ pub(super) fn reading(step: &str, error: &io::Error) -> Fault {
     }
 }
 
+/// While reading the state that a swap replaces: before the commit point, and without an object there is no swap.
+pub(super) fn comparing(step: &str, error: &io::Error) -> Fault {
+    if names_no_object(error) { rules::not_found() } else { before_commit(step, error) }
+}
+
 /// Whether there is nothing, or no regular file, under a path.
 pub(super) fn names_no_object(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory)

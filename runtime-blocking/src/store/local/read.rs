@@ -15,7 +15,7 @@ use std::time::Instant;
 impl LocalDir {
     pub(super) fn read_object(&self, request: &Get, until: Instant) -> Result<GetReply, Fault> {
         let path = self.locate(&request.key, until)?;
-        let (file, metadata) = self.open_object(&path)?;
+        let (file, metadata) = self.open_object(&path).map_err(|e| fault::reading("open", &e))?;
         let total_size = metadata.len();
         let mut version = None;
         if request.if_match.is_some() || request.if_none_match.is_some() {
@@ -42,16 +42,17 @@ impl LocalDir {
         Ok(StatReply { meta: meta(key.clone(), &metadata) })
     }
 
-    /// The version of what is stored now.
+    /// The version of what is stored now, for a swap.
     pub(super) fn current_version(&self, path: &Path) -> Result<Version, Fault> {
-        let (file, _) = self.open_object(path)?;
-        version_of_file(&file).map_err(|e| fault::before_commit("read", &e))
+        self.open_object(path)
+            .and_then(|(file, _)| version_of_file(&file))
+            .map_err(|e| fault::comparing("read the current state", &e))
     }
 
-    fn open_object(&self, path: &Path) -> Result<(File, Metadata), Fault> {
-        let file = self.disk.open(path).map_err(|e| fault::reading("open", &e))?;
-        let metadata = file.metadata().map_err(|e| fault::reading("stat", &e))?;
-        if metadata.is_file() { Ok((file, metadata)) } else { Err(rules::not_found()) }
+    fn open_object(&self, path: &Path) -> io::Result<(File, Metadata)> {
+        let file = self.disk.open(path)?;
+        let metadata = file.metadata()?;
+        if metadata.is_file() { Ok((file, metadata)) } else { Err(ErrorKind::NotFound.into()) }
     }
 }
 

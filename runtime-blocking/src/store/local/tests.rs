@@ -85,7 +85,7 @@ impl Disk for Recorder {
         self.system.open(path)
     }
     fn try_lock(&self, path: &Path) -> Result<File, TryLockError> {
-        self.step("lock", path)?;
+        self.step("lock", path).map_err(TryLockError::Error)?;
         self.system.try_lock(path)
     }
     fn unlock(&self, lock: &File) -> io::Result<()> {
@@ -322,7 +322,7 @@ fn each_step_of_a_create_fails_in_its_own_way() {
 fn each_step_of_a_swap_fails_in_its_own_way() {
     let table = [
         ("lock .bucketlog/lock", "not sent", "old"),
-        ("open logs/p0/head", "unknown", "old"),
+        ("open logs/p0/head", "not sent", "old"),
         ("create TEMP", "not sent", "old"),
         ("write TEMP", "not sent", "old"),
         ("sync TEMP", "not sent", "old"),
@@ -420,15 +420,20 @@ fn nothing_is_begun_after_the_deadline() {
 }
 
 #[test]
-fn a_swap_gives_up_at_its_deadline_while_another_process_holds_the_lock() {
+fn a_write_gives_up_at_its_deadline_while_the_lock_is_held() {
     let bench = Bench::with_old();
-    let other = SystemDisk::new(SyncPolicy::None).try_lock(&path::lock_file(bench.store.root())).unwrap();
-    let swap = Swap { key: Key::from(KEY), body: Bytes::from("new"), condition: matches("old") };
-    let until = Instant::now() + Duration::from_millis(2);
-    assert_eq!(word(&bench.store.swap(&swap, until).map(drop)), "conflict");
-    assert_eq!((bench.on_disk().as_deref(), bench.temp_files()), (Some("old"), 0));
-    drop(other);
-    assert_eq!(word(&bench.swap_old("new")), "done");
+    let lock_file = path::lock_file(bench.store.root());
+    let take = || bench.store.turn.take(&*bench.recorder, &lock_file, Instant::now()).map(drop);
+
+    let other_process = SystemDisk::new(SyncPolicy::None).try_lock(&lock_file).unwrap();
+    assert_eq!(word(&take()), "conflict");
+    drop(other_process);
+    assert_eq!(word(&take()), "done");
+
+    let other_thread = bench.store.turn.take(&*bench.recorder, &lock_file, soon()).unwrap();
+    assert_eq!(word(&take()), "conflict");
+    drop(other_thread);
+    assert_eq!(word(&take()), "done");
 }
 
 #[test]
