@@ -1,31 +1,45 @@
-//! Measurements that machines report as events.
+//! What a machine tells of its work, under objlog's event names (objlog protocol 12).
 use crate::ids::{Lsn, Partition};
 use std::time::Duration;
 
-/// One finished activity, under the event names of objlog (objlog protocols, section 12). Fields that an activity has
-/// no value for keep their default.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+/// One finished piece of work. Emitted only where a machine's options ask for it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Metric {
-    /// What was done, such as `reader.fetch`.
+    /// Event name, for example `writer.segment_publish`.
     pub name: &'static str,
-    /// On which partition.
+    /// The partition it concerns.
     pub partition: Partition,
-    /// The one record concerned.
-    pub lsn: Option<Lsn>,
-    /// First position asked for.
-    pub start_lsn: Option<Lsn>,
-    /// Position after the last record concerned.
-    pub next_lsn: Option<Lsn>,
-    /// Largest number of records asked for.
-    pub limit: u32,
+    /// First LSN concerned.
+    pub start_lsn: Lsn,
+    /// End (exclusive) of the LSNs concerned.
+    pub next_lsn: Lsn,
     /// Records concerned.
     pub records: u64,
-    /// Bytes moved or delivered.
+    /// Bytes concerned, as stored; for `writer.append` as accepted.
     pub bytes: u64,
     /// Segments concerned.
     pub segments: u64,
-    /// Time it took, by the monotonic clock.
+    /// How long it took, where that is meaningful.
     pub duration: Duration,
     /// Whether it failed.
-    pub error: bool,
+    pub failed: bool,
+}
+
+impl Metric {
+    /// An event of `name` with nothing counted yet.
+    #[must_use]
+    pub fn new(name: &'static str, partition: Partition) -> Self {
+        Self {
+            name,
+            partition,
+            start_lsn: Lsn(0),
+            next_lsn: Lsn(0),
+            records: 0,
+            bytes: 0,
+            segments: 0,
+            duration: Duration::ZERO,
+            failed: false,
+        }
+    }
 }
