@@ -72,9 +72,17 @@ pub(super) struct Call {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     /// A head that is new enough comes first.
-    Head { failure: Option<ReadError> },
-    Seek { head: Arc<Head>, seek: Seek },
-    Collect { head: Arc<Head>, window: Window },
+    Head {
+        failure: Option<ReadError>,
+    },
+    Seek {
+        head: Arc<Head>,
+        seek: Seek,
+    },
+    Collect {
+        head: Arc<Head>,
+        window: Window,
+    },
 }
 
 impl Call {

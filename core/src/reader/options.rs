@@ -1,4 +1,5 @@
 //! What a reader may spend.
+use crate::backoff::Backoff;
 use std::time::Duration;
 
 /// Limits of one [`Reader`](super::Reader). Sizes are bytes.
@@ -28,10 +29,8 @@ pub struct ReaderOptions {
     pub request_timeout: Duration,
     /// Time that one call may take, repeated requests included. Default 60 s.
     pub budget: Duration,
-    /// First pause before a repeated request; doubles each time, with jitter. Default 50 ms.
-    pub backoff_base: Duration,
-    /// Longest pause, unless the store asks for a longer one. Default 10 s.
-    pub backoff_max: Duration,
+    /// Pauses before repeated requests; a store that asks for a longer one gets it.
+    pub backoff: Backoff,
     /// Report [`Metric`](crate::metric::Metric) events. Default off.
     pub metrics: bool,
 }
@@ -52,8 +51,7 @@ impl Default for ReaderOptions {
             max_in_flight: 16,
             request_timeout: Duration::from_secs(15),
             budget: Duration::from_secs(60),
-            backoff_base: Duration::from_millis(50),
-            backoff_max: Duration::from_secs(10),
+            backoff: Backoff::default(),
             metrics: false,
         }
     }

@@ -66,8 +66,7 @@ impl Part {
         } else {
             self.entry.check_trailer(&segment.index.trailer, shelf.keys.partition())
         };
-        self.segment =
-            Some(checked.map(|()| segment).map_err(|error| shelf.corrupt_segment(&self.entry, error)));
+        self.segment = Some(checked.map(|()| segment).map_err(|error| shelf.corrupt_segment(&self.entry, error)));
     }
 
     /// The opened segment, from the shelf if it is there.
@@ -107,7 +106,14 @@ impl Part {
 
     /// Asks for what is still missing of the records `from..end`, as far as there is room. Returns whether it is worth
     /// looking beyond this segment.
-    pub(super) fn reach(&mut self, from: Lsn, end: Lsn, room: &mut Room, shelf: &mut Shelf, wants: &mut Vec<Want>) -> bool {
+    pub(super) fn reach(
+        &mut self,
+        from: Lsn,
+        end: Lsn,
+        room: &mut Room,
+        shelf: &mut Shelf,
+        wants: &mut Vec<Want>,
+    ) -> bool {
         let segment = match self.segment(shelf) {
             Some(Ok(segment)) => segment,
             Some(Err(_)) => return false,
@@ -141,7 +147,11 @@ impl Part {
         let expansion = if self.entry.codec == Codec::None { 1 } else { EXPECTED_EXPANSION };
         let skipped = from.0.saturating_sub(self.entry.base_lsn.0);
         let unwanted = self.entry.last_lsn.0.saturating_add(1).saturating_sub(end.0);
-        share(self.entry.size_bytes.saturating_mul(expansion), skipped.saturating_add(unwanted), self.entry.record_count)
+        share(
+            self.entry.size_bytes.saturating_mul(expansion),
+            skipped.saturating_add(unwanted),
+            self.entry.record_count,
+        )
     }
 }
 
