@@ -1,7 +1,7 @@
 //! One call: an explicit state, and a step that needs nothing but what is at hand.
 use super::loads::{LoadKey, Want};
 use super::seek::Seek;
-use super::shelf::{Shelf, Snapshot, Value};
+use super::stock::{Snapshot, Stock, Value};
 use super::window::Window;
 use super::{Answer, Batch, Freshness, ReadError, ReadLimit, ReaderOptions};
 use crate::boundary::MonoTime;
@@ -101,24 +101,24 @@ impl Call {
     }
 
     /// Takes what one of its loads came to.
-    pub(super) fn accept(&mut self, key: LoadKey, result: Result<Value, ReadError>, shelf: &Shelf) {
+    pub(super) fn accept(&mut self, key: LoadKey, result: Result<Value, ReadError>, stock: &Stock) {
         self.waiting.remove(&key);
         match &mut self.phase {
             Phase::Head { failure } => *failure = result.err(),
-            Phase::Seek { seek, .. } => seek.accept(key, result, shelf),
-            Phase::Collect { window, .. } => window.accept(key, result, shelf),
+            Phase::Seek { seek, .. } => seek.accept(key, result, stock),
+            Phase::Collect { window, .. } => window.accept(key, result, stock),
         }
     }
 
     /// Goes on as far as possible.
-    pub(super) fn step(&mut self, shelf: &mut Shelf, options: &ReaderOptions) -> Progress<Result<Answer, ReadError>> {
+    pub(super) fn step(&mut self, stock: &mut Stock, options: &ReaderOptions) -> Progress<Result<Answer, ReadError>> {
         loop {
-            match self.advance(shelf, options) {
+            match self.advance(stock, options) {
                 Ok(Progress::Ready(Some(answer))) => return Progress::Ready(Ok(answer)),
                 Ok(Progress::Ready(None)) => {}
                 Ok(Progress::Wait(wants)) => return Progress::Wait(wants),
                 Err(error) => {
-                    if let Some(error) = self.resist(error, shelf) {
+                    if let Some(error) = self.resist(error, stock) {
                         return Progress::Ready(Err(error));
                     }
                 }
@@ -127,18 +127,18 @@ impl Call {
     }
 
     /// One state further: an answer, nothing yet but another state, or a wait.
-    fn advance(&mut self, shelf: &mut Shelf, options: &ReaderOptions) -> Result<Progress<Option<Answer>>, ReadError> {
+    fn advance(&mut self, stock: &mut Stock, options: &ReaderOptions) -> Result<Progress<Option<Answer>>, ReadError> {
         match &mut self.phase {
             Phase::Head { failure: Some(error) } => Err(error.clone()),
-            Phase::Head { failure: None } => match self.usable_head(shelf) {
+            Phase::Head { failure: None } => match self.usable_head(stock) {
                 Some(head) => self.enter(head).map(Progress::Ready),
                 None => Ok(Progress::Wait(vec![Want::Head])),
             },
-            Phase::Seek { head, seek } => match seek.step(head, shelf)? {
+            Phase::Seek { head, seek } => match seek.step(head, stock)? {
                 Progress::Wait(wants) => Ok(Progress::Wait(wants)),
                 Progress::Ready(found) => Ok(Progress::Ready(self.found(found))),
             },
-            Phase::Collect { head, window } => match window.step(head, shelf, options)? {
+            Phase::Collect { head, window } => match window.step(head, stock, options)? {
                 Progress::Wait(wants) => Ok(Progress::Wait(wants)),
                 Progress::Ready(()) => {
                     let (records, next_lsn) = window.take();
@@ -149,8 +149,8 @@ impl Call {
         }
     }
 
-    fn usable_head(&self, shelf: &Shelf) -> Option<Arc<Head>> {
-        let Snapshot { head, request, .. } = shelf.snapshot.as_ref()?;
+    fn usable_head(&self, stock: &Stock) -> Option<Arc<Head>> {
+        let Snapshot { head, request, .. } = stock.snapshot.as_ref()?;
         let usable = match self.freshness {
             Freshness::Cached => true,
             Freshness::OnTail => *request > self.asked_at || !self.goal.lies_beyond(head),
@@ -209,7 +209,7 @@ impl Call {
     /// Decides about a failure: the first time a missing or corrupt object sends the call back to a new head, the
     /// second time only the question is left whether the position has expired (objlog protocols, section 8). Returns
     /// the failure if it is final.
-    fn resist(&mut self, error: ReadError, shelf: &Shelf) -> Option<ReadError> {
+    fn resist(&mut self, error: ReadError, stock: &Stock) -> Option<ReadError> {
         if let Some(verdict) = self.verdict.take() {
             return Some(verdict);
         }
@@ -224,7 +224,7 @@ impl Call {
         }
         self.first_failure = true;
         self.freshness = Freshness::Latest;
-        self.asked_at = shelf.head_requests;
+        self.asked_at = stock.head_requests;
         self.phase = Phase::Head { failure: None };
         None
     }

@@ -1,6 +1,6 @@
 //! Things being loaded. However many calls wait for one thing, it is loaded once.
 use super::CallId;
-use super::shelf::{OpenSegment, SegmentName, Shelf};
+use super::stock::{OpenSegment, SegmentName, Stock};
 use crate::boundary::{Fault, Key, MonoTime};
 use crate::format::catalog::{PageRef, SegmentEntry};
 use crate::ids::PageId;
@@ -39,12 +39,12 @@ impl Want {
     }
 
     /// The object that it comes from.
-    pub(super) fn object(&self, shelf: &Shelf) -> Key {
+    pub(super) fn object(&self, stock: &Stock) -> Key {
         match self {
-            Self::Head => shelf.head_key(),
-            Self::Page(reference) => shelf.page_key(reference),
-            Self::Segment(entry) => shelf.segment_key(entry),
-            Self::Block(segment, _) => shelf.segment_key(&segment.entry),
+            Self::Head => stock.head_key(),
+            Self::Page(reference) => stock.page_key(reference),
+            Self::Segment(entry) => stock.segment_key(entry),
+            Self::Block(segment, _) => stock.segment_key(&segment.entry),
         }
     }
 }
@@ -81,7 +81,7 @@ pub(super) struct Load {
 /// All loads of one reader.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Loads {
-    loads: BTreeMap<LoadKey, Load>,
+    by_key: BTreeMap<LoadKey, Load>,
     queued: BTreeSet<LoadKey>,
     stored: BTreeSet<LoadKey>,
     resting: BTreeSet<(MonoTime, LoadKey)>,
@@ -92,19 +92,19 @@ impl Loads {
     /// where they are at hand.
     pub(super) fn want(&mut self, want: Want, stored: Option<Bytes>, call: CallId) {
         let key = want.key();
-        if let Some(load) = self.loads.get_mut(&key) {
+        if let Some(load) = self.by_key.get_mut(&key) {
             load.waiters.insert(call);
             return;
         }
         let waiters = BTreeSet::from([call]);
         let load = Load { want, stage: Stage::Asked, waiters, attempts: 0, fault: None, since: None };
-        self.loads.insert(key, load);
+        self.by_key.insert(key, load);
         self.enter(key, stored.map_or(Stage::Queued, Stage::Stored));
     }
 
     /// Ends the waiting of `call`. Returns whether nobody waits any more, so that the load is dropped.
     pub(super) fn leave(&mut self, key: LoadKey, call: CallId) -> bool {
-        let Some(load) = self.loads.get_mut(&key) else { return false };
+        let Some(load) = self.by_key.get_mut(&key) else { return false };
         load.waiters.remove(&call);
         let abandoned = load.waiters.is_empty();
         if abandoned {
@@ -121,17 +121,17 @@ impl Loads {
     }
 
     pub(super) fn get(&self, key: LoadKey) -> Option<&Load> {
-        self.loads.get(&key)
+        self.by_key.get(&key)
     }
 
     pub(super) fn contains(&self, key: LoadKey) -> bool {
-        self.loads.contains_key(&key)
+        self.by_key.contains_key(&key)
     }
 
     /// Notes that a request for it goes out.
     pub(super) fn asked(&mut self, key: LoadKey, now: MonoTime) {
         self.enter(key, Stage::Asked);
-        if let Some(load) = self.loads.get_mut(&key) {
+        if let Some(load) = self.by_key.get_mut(&key) {
             load.attempts += 1;
             load.since.get_or_insert(now);
         }
@@ -145,7 +145,7 @@ impl Loads {
     /// Takes the first block that can be decoded.
     pub(super) fn next_decodable(&mut self) -> Option<(Want, Bytes)> {
         let key = *self.stored.first()?;
-        let want = self.loads.get(&key)?.want.clone();
+        let want = self.by_key.get(&key)?.want.clone();
         match self.enter(key, Stage::Decoding)? {
             Stage::Stored(bytes) => Some((want, bytes)),
             _ => None,
@@ -154,7 +154,7 @@ impl Loads {
 
     /// Notes a fault that another request may overcome, and when that may be sent.
     pub(super) fn set_back(&mut self, key: LoadKey, fault: &Fault, until: MonoTime) {
-        let Some(load) = self.loads.get_mut(&key) else { return };
+        let Some(load) = self.by_key.get_mut(&key) else { return };
         load.fault = Some(fault.clone());
         self.enter(key, Stage::Resting(until));
     }
@@ -170,7 +170,7 @@ impl Loads {
 
     /// The first thing to be requested.
     pub(super) fn next_queued(&self) -> Option<&Want> {
-        self.queued.first().and_then(|key| self.loads.get(key)).map(|load| &load.want)
+        self.queued.first().and_then(|key| self.by_key.get(key)).map(|load| &load.want)
     }
 
     /// The queued blocks that follow `first` without a gap and end within `bytes`.
@@ -194,7 +194,7 @@ impl Loads {
 
     /// Moves a load to another stage. Returns the stage it left.
     fn enter(&mut self, key: LoadKey, stage: Stage) -> Option<Stage> {
-        let load = self.loads.get_mut(&key)?;
+        let load = self.by_key.get_mut(&key)?;
         match &stage {
             Stage::Queued => drop(self.queued.insert(key)),
             Stage::Stored(_) => drop(self.stored.insert(key)),
@@ -216,7 +216,7 @@ impl Loads {
     }
 
     fn remove(&mut self, key: LoadKey) -> Option<Load> {
-        let load = self.loads.remove(&key)?;
+        let load = self.by_key.remove(&key)?;
         self.unlist(key, &load.stage);
         Some(load)
     }

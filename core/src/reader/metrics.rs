@@ -1,7 +1,7 @@
 //! Measurements of calls and loads, under objlog's event names (objlog protocols, section 12).
 use super::call::{Call, Goal};
 use super::loads::{Load, Want};
-use super::shelf::Value;
+use super::stock::Value;
 use super::{Answer, ReadError};
 use crate::boundary::MonoTime;
 use crate::ids::{Lsn, Partition};

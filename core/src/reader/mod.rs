@@ -17,7 +17,7 @@ mod metrics;
 mod options;
 mod part;
 mod seek;
-mod shelf;
+mod stock;
 mod transfer;
 mod walk;
 mod window;
@@ -34,8 +34,8 @@ use crate::ids::{Lsn, TimestampMs};
 use bytes::Bytes;
 use call::{Call, Goal, Progress};
 use loads::{Load, LoadKey, Loads, Want};
-use shelf::{OpenSegment, Shelf, Value};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use stock::{OpenSegment, Stock, Value};
 use work::Work;
 
 /// Reads one partition.
@@ -43,7 +43,7 @@ use work::Work;
 pub struct Reader {
     options: ReaderOptions,
     entropy: Entropy,
-    shelf: Shelf,
+    stock: Stock,
     next_call: u64,
     calls: BTreeMap<CallId, Call>,
     /// Calls that may be able to go on.
@@ -61,7 +61,7 @@ impl Reader {
     #[must_use]
     pub fn new(keys: LogKeys, options: ReaderOptions, entropy: [u8; 32]) -> Self {
         Self {
-            shelf: Shelf::new(keys, &options),
+            stock: Stock::new(keys, &options),
             options,
             entropy: Entropy::from_seed(entropy),
             next_call: 0,
@@ -126,13 +126,13 @@ impl Reader {
     /// Bytes held by the caches of pages, of indexes and small segments, and of decoded blocks.
     #[must_use]
     pub fn cached_bytes(&self) -> [usize; 3] {
-        self.shelf.used()
+        self.stock.used()
     }
 
     fn call(&mut self, goal: Goal, freshness: Freshness) -> CallId {
         let id = CallId(self.next_call);
         self.next_call += 1;
-        self.calls.insert(id, Call::new(goal, freshness, self.shelf.head_requests));
+        self.calls.insert(id, Call::new(goal, freshness, self.stock.head_requests));
         self.ready.insert(id);
         id
     }
@@ -168,7 +168,7 @@ impl Reader {
                 call.time = Some((now, deadline));
                 self.deadlines.insert((deadline, id));
             }
-            match call.step(&mut self.shelf, &self.options) {
+            match call.step(&mut self.stock, &self.options) {
                 Progress::Ready(result) => self.answer(id, result, now),
                 Progress::Wait(wants) => self.wait(id, wants),
             }
@@ -192,7 +192,7 @@ impl Reader {
         let stored = match &want {
             Want::Head | Want::Page(_) => Ok(None),
             Want::Segment(entry) => {
-                transfer::check_entry(entry).map(|()| None).map_err(|error| self.shelf.corrupt_segment(entry, error))
+                transfer::check_entry(entry).map(|()| None).map_err(|error| self.stock.corrupt_segment(entry, error))
             }
             Want::Block(segment, index) => self.resident(segment, *index).transpose(),
         };
@@ -205,12 +205,12 @@ impl Reader {
     /// The stored bytes of a block whose segment is wholly in memory.
     fn resident(&self, segment: &OpenSegment, index: usize) -> Option<Result<Bytes, ReadError>> {
         let body = segment.body.as_ref()?;
-        Some(transfer::stored_block(&self.shelf, segment, index, body, 0))
+        Some(transfer::stored_block(&self.stock, segment, index, body, 0))
     }
 
     fn hand_over(&mut self, id: CallId, key: LoadKey, result: Result<Value, ReadError>) {
         if let Some(call) = self.calls.get_mut(&id) {
-            call.accept(key, result, &self.shelf);
+            call.accept(key, result, &self.stock);
             self.ready.insert(id);
         }
     }
@@ -219,7 +219,7 @@ impl Reader {
         if let Some(call) = self.end(id)
             && self.options.metrics
         {
-            let metric = metrics::of_call(&call, &result, self.shelf.keys.partition(), now);
+            let metric = metrics::of_call(&call, &result, self.stock.keys.partition(), now);
             self.events.push_back(ReaderEvent::Metric(metric));
         }
         self.events.push_back(ReaderEvent::Done { call: id, result });
@@ -244,7 +244,7 @@ impl Reader {
         let load = loads.iter().find(|load| load.fault.is_some()).or(loads.first());
         let fault = load.and_then(|load| load.fault.clone());
         ReadError::Unreachable {
-            key: load.map_or_else(|| self.shelf.head_key(), |load| load.want.object(&self.shelf)),
+            key: load.map_or_else(|| self.stock.head_key(), |load| load.want.object(&self.stock)),
             attempts: load.map_or(0, |load| load.attempts),
             fault: fault.unwrap_or_else(|| Fault::indeterminate("no answer within the budget of the call")),
         }

@@ -1,7 +1,7 @@
 //! One segment on its way to a caller: what of it has arrived.
 use super::ReadError;
 use super::loads::{LoadKey, Want};
-use super::shelf::{OpenSegment, SegmentName, Shelf, Value};
+use super::stock::{OpenSegment, SegmentName, Stock, Value};
 use crate::format::catalog::SegmentEntry;
 use crate::format::segment::{Codec, DecodedBlock};
 use crate::ids::Lsn;
@@ -49,9 +49,9 @@ impl Part {
     }
 
     /// Takes something loaded.
-    pub(super) fn accept(&mut self, key: LoadKey, result: Result<Value, ReadError>, shelf: &Shelf) {
+    pub(super) fn accept(&mut self, key: LoadKey, result: Result<Value, ReadError>, stock: &Stock) {
         match (key, result) {
-            (LoadKey::Segment(_), Ok(Value::Segment(segment))) => self.adopt(segment, shelf),
+            (LoadKey::Segment(_), Ok(Value::Segment(segment))) => self.adopt(segment, stock),
             (LoadKey::Segment(_), Err(error)) => self.segment = Some(Err(error)),
             (LoadKey::Block(_, index), Ok(Value::Block(_, _, block))) => drop(self.blocks.insert(index, Ok(block))),
             (LoadKey::Block(_, index), Err(error)) => drop(self.blocks.insert(index, Err(error))),
@@ -60,29 +60,29 @@ impl Part {
     }
 
     /// Takes the opened segment if it is what this part's own entry says: it may have been opened under another.
-    fn adopt(&mut self, segment: Arc<OpenSegment>, shelf: &Shelf) {
+    fn adopt(&mut self, segment: Arc<OpenSegment>, stock: &Stock) {
         let checked = if segment.entry == self.entry {
             Ok(())
         } else {
-            self.entry.check_trailer(&segment.index.trailer, shelf.keys.partition())
+            self.entry.check_trailer(&segment.index.trailer, stock.keys.partition())
         };
-        self.segment = Some(checked.map(|()| segment).map_err(|error| shelf.corrupt_segment(&self.entry, error)));
+        self.segment = Some(checked.map(|()| segment).map_err(|error| stock.corrupt_segment(&self.entry, error)));
     }
 
-    /// The opened segment, from the shelf if it is there.
-    pub(super) fn segment(&mut self, shelf: &mut Shelf) -> Option<Result<Arc<OpenSegment>, ReadError>> {
+    /// The opened segment, from the stock if it is there.
+    pub(super) fn segment(&mut self, stock: &mut Stock) -> Option<Result<Arc<OpenSegment>, ReadError>> {
         if self.segment.is_none()
-            && let Some(segment) = shelf.segment(&self.name())
+            && let Some(segment) = stock.segment(&self.name())
         {
-            self.adopt(segment, shelf);
+            self.adopt(segment, stock);
         }
         self.segment.clone()
     }
 
-    /// A block, from the shelf if it is there.
-    pub(super) fn block(&mut self, index: usize, shelf: &mut Shelf) -> Option<&Result<Arc<DecodedBlock>, ReadError>> {
+    /// A block, from the stock if it is there.
+    pub(super) fn block(&mut self, index: usize, stock: &mut Stock) -> Option<&Result<Arc<DecodedBlock>, ReadError>> {
         if !self.blocks.contains_key(&index) {
-            self.blocks.insert(index, Ok(shelf.block(self.name(), index)?));
+            self.blocks.insert(index, Ok(stock.block(self.name(), index)?));
         }
         self.blocks.get(&index)
     }
@@ -111,10 +111,10 @@ impl Part {
         from: Lsn,
         end: Lsn,
         room: &mut Room,
-        shelf: &mut Shelf,
+        stock: &mut Stock,
         wants: &mut Vec<Want>,
     ) -> bool {
-        let segment = match self.segment(shelf) {
+        let segment = match self.segment(stock) {
             Some(Ok(segment)) => segment,
             Some(Err(_)) => return false,
             None => {
@@ -132,7 +132,7 @@ impl Part {
             if room.is_used_up() {
                 return false;
             }
-            match self.block(index, shelf) {
+            match self.block(index, stock) {
                 Some(Ok(_)) => {}
                 Some(Err(_)) => return false,
                 None => wants.push(Want::Block(segment.clone(), index)),

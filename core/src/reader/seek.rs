@@ -3,7 +3,7 @@ use super::ReadError;
 use super::call::Progress;
 use super::loads::{LoadKey, Want};
 use super::part::Part;
-use super::shelf::{Shelf, Value};
+use super::stock::{Stock, Value};
 use super::walk::{Located, Target, Walk};
 use crate::format::catalog::Head;
 use crate::ids::{Lsn, TimestampMs};
@@ -22,31 +22,31 @@ impl Seek {
     }
 
     /// Takes something loaded.
-    pub(super) fn accept(&mut self, key: LoadKey, result: Result<Value, ReadError>, shelf: &Shelf) {
+    pub(super) fn accept(&mut self, key: LoadKey, result: Result<Value, ReadError>, stock: &Stock) {
         match (&mut self.part, key, result) {
             (_, LoadKey::Page(_), Ok(Value::Page(page))) => self.walk.accept(Ok(page)),
             (_, LoadKey::Page(_), Err(error)) => self.walk.accept(Err(error)),
-            (Some(part), key, result) => part.accept(key, result, shelf),
+            (Some(part), key, result) => part.accept(key, result, stock),
             (None, ..) => {}
         }
     }
 
     /// Goes on as far as possible; `None` if every record is older.
-    pub(super) fn step(&mut self, head: &Head, shelf: &mut Shelf) -> Result<Progress<Option<Lsn>>, ReadError> {
+    pub(super) fn step(&mut self, head: &Head, stock: &mut Stock) -> Result<Progress<Option<Lsn>>, ReadError> {
         let part = match &mut self.part {
             Some(part) => part,
-            None => match self.walk.locate(head, Target::Timestamp(self.timestamp), shelf)? {
+            None => match self.walk.locate(head, Target::Timestamp(self.timestamp), stock)? {
                 Located::Segment(entry) => self.part.insert(Part::new(entry)),
                 Located::Page(reference) => return Ok(Progress::Wait(vec![Want::Page(reference)])),
                 Located::Nowhere => return Ok(Progress::Ready(None)),
             },
         };
-        let Some(segment) = part.segment(shelf) else {
+        let Some(segment) = part.segment(stock) else {
             return Ok(Progress::Wait(vec![Want::Segment(part.entry)]));
         };
         let segment = segment?;
         let Some(index) = segment.index.block_at_timestamp(self.timestamp) else { return Ok(Progress::Ready(None)) };
-        let Some(block) = part.block(index, shelf) else {
+        let Some(block) = part.block(index, stock) else {
             return Ok(Progress::Wait(vec![Want::Block(segment, index)]));
         };
         let block = block.as_ref().map_err(Clone::clone)?;

@@ -1,6 +1,6 @@
 //! The requests that a reader sends, and what their answers mean.
 use super::loads::LoadKey;
-use super::shelf::{OpenSegment, SegmentName, Shelf, Snapshot, Value};
+use super::stock::{OpenSegment, SegmentName, Snapshot, Stock, Value};
 use super::{ReadError, ReaderOptions};
 use crate::boundary::{ByteRange, Fault, Get, GetReply, Key, RefusalKind};
 use crate::format::catalog::{CatalogLayout, Head, Page, PageRef, SegmentEntry};
@@ -40,12 +40,12 @@ impl Transfer {
         }
     }
 
-    fn object(&self, shelf: &Shelf) -> Key {
+    fn object(&self, stock: &Stock) -> Key {
         match self {
-            Self::Head(_) => shelf.head_key(),
-            Self::Page(reference) => shelf.page_key(reference),
-            Self::Segment(entry) => shelf.segment_key(entry),
-            Self::Blocks(segment, _) => shelf.segment_key(&segment.entry),
+            Self::Head(_) => stock.head_key(),
+            Self::Page(reference) => stock.page_key(reference),
+            Self::Segment(entry) => stock.segment_key(entry),
+            Self::Blocks(segment, _) => stock.segment_key(&segment.entry),
         }
     }
 
@@ -59,11 +59,11 @@ impl Transfer {
     }
 
     /// The request, and which part of which size of object it expects; a head may have any size.
-    pub(super) fn request(&self, shelf: &Shelf, options: &ReaderOptions) -> Get {
-        let key = self.object(shelf);
+    pub(super) fn request(&self, stock: &Stock, options: &ReaderOptions) -> Get {
+        let key = self.object(stock);
         match self.expected(options) {
             None => {
-                let version = shelf.snapshot.as_ref().and_then(|snapshot| snapshot.version.clone());
+                let version = stock.snapshot.as_ref().and_then(|snapshot| snapshot.version.clone());
                 Get { if_none_match: version, ..Get::new(key, ByteRange::All, MAX_HEAD_LEN as u64) }
             }
             Some((range, size)) if range == (0..size) => Get::new(key, ByteRange::All, size),
@@ -89,32 +89,32 @@ impl Transfer {
     }
 
     /// The bytes of an immutable object, if they are as many as its description says.
-    pub(super) fn body(&self, reply: GetReply, shelf: &Shelf, options: &ReaderOptions) -> Result<Bytes, ReadError> {
+    pub(super) fn body(&self, reply: GetReply, stock: &Stock, options: &ReaderOptions) -> Result<Bytes, ReadError> {
         let GetReply::Found { body, total_size, .. } = reply else {
-            return Err(self.corrupt(shelf, 0, not_modified()));
+            return Err(self.corrupt(stock, 0, not_modified()));
         };
         let (range, size) = self.expected(options).unwrap_or((0..total_size, total_size));
         let end = range.start.saturating_add(body.len() as u64);
         if total_size != size {
             let detail = format!("the object has {total_size} bytes, not {size}");
-            return Err(self.corrupt(shelf, total_size.min(size), detail));
+            return Err(self.corrupt(stock, total_size.min(size), detail));
         }
         if end != range.end {
             let detail = format!("bytes {}..{end} came instead of {}..{}", range.start, range.start, range.end);
-            return Err(self.corrupt(shelf, end.min(range.end), detail));
+            return Err(self.corrupt(stock, end.min(range.end), detail));
         }
         Ok(body)
     }
 
     /// What a fault says for good; `None` if another attempt may help.
-    pub(super) fn refusal(&self, fault: &Fault, shelf: &Shelf) -> Option<ReadError> {
-        let key = self.object(shelf);
+    pub(super) fn refusal(&self, fault: &Fault, stock: &Stock) -> Option<ReadError> {
+        let key = self.object(stock);
         match fault.refusal()? {
             RefusalKind::NotFound => Some(ReadError::Missing { key }),
             RefusalKind::Throttled(_) | RefusalKind::Conflict => None,
             // What is asked of an immutable object fits its description; a store that objects has another object.
             RefusalKind::Invalid if !matches!(self, Self::Head(_)) => {
-                Some(self.corrupt(shelf, 0, format!("the described bytes can't be read: {fault}")))
+                Some(self.corrupt(stock, 0, format!("the described bytes can't be read: {fault}")))
             }
             RefusalKind::Denied | RefusalKind::Unsupported | RefusalKind::Invalid | RefusalKind::Precondition => {
                 Some(ReadError::Refused { key, fault: fault.clone() })
@@ -122,9 +122,9 @@ impl Transfer {
         }
     }
 
-    fn corrupt(&self, shelf: &Shelf, offset: u64, detail: String) -> ReadError {
+    fn corrupt(&self, stock: &Stock, offset: u64, detail: String) -> ReadError {
         let error = FormatError::new(FormatErrorKind::Mismatch, self.section(), offset, detail);
-        ReadError::Corrupt { key: self.object(shelf), error }
+        ReadError::Corrupt { key: self.object(stock), error }
     }
 }
 
@@ -163,23 +163,23 @@ pub(super) fn check_entry(entry: &SegmentEntry) -> Result<(), FormatError> {
 }
 
 /// What the answer to head request `request` says.
-pub(super) fn read_head(shelf: &Shelf, request: u64, reply: GetReply) -> Result<Snapshot, ReadError> {
+pub(super) fn read_head(stock: &Stock, request: u64, reply: GetReply) -> Result<Snapshot, ReadError> {
     let (body, version) = match reply {
         GetReply::NotModified => {
-            return match &shelf.snapshot {
+            return match &stock.snapshot {
                 Some(known) => Ok(Snapshot { request, ..known.clone() }),
-                None => Err(Transfer::Head(request).corrupt(shelf, 0, not_modified())),
+                None => Err(Transfer::Head(request).corrupt(stock, 0, not_modified())),
             };
         }
         GetReply::Found { body, version, total_size } if body.len() as u64 == total_size => (body, version),
         GetReply::Found { body, total_size, .. } => {
             let detail = format!("{} of {total_size} bytes came", body.len());
-            return Err(Transfer::Head(request).corrupt(shelf, body.len() as u64, detail));
+            return Err(Transfer::Head(request).corrupt(stock, body.len() as u64, detail));
         }
     };
-    let head = Head::decode(&body).map_err(|error| shelf.corrupt_head(error))?;
-    head.check_identity(shelf.keys.identity()).map_err(|error| shelf.corrupt_head(error))?;
-    match &shelf.snapshot {
+    let head = Head::decode(&body).map_err(|error| stock.corrupt_head(error))?;
+    head.check_identity(stock.keys.identity()).map_err(|error| stock.corrupt_head(error))?;
+    match &stock.snapshot {
         Some(known) if head.generation < known.head.generation => {
             Err(ReadError::RolledBack { seen: known.head.generation, found: head.generation })
         }
@@ -188,28 +188,28 @@ pub(super) fn read_head(shelf: &Shelf, request: u64, reply: GetReply) -> Result<
 }
 
 /// A head that is missing reads as an empty partition, unless it was there before.
-pub(super) fn read_missing_head(shelf: &Shelf, request: u64) -> Result<Snapshot, ReadError> {
-    if shelf.snapshot.as_ref().is_some_and(|known| known.stored) {
-        return Err(ReadError::Missing { key: shelf.head_key() });
+pub(super) fn read_missing_head(stock: &Stock, request: u64) -> Result<Snapshot, ReadError> {
+    if stock.snapshot.as_ref().is_some_and(|known| known.stored) {
+        return Err(ReadError::Missing { key: stock.head_key() });
     }
-    let head = Head::initial(*shelf.keys.identity(), CatalogLayout::default(), Lsn(0));
+    let head = Head::initial(*stock.keys.identity(), CatalogLayout::default(), Lsn(0));
     Ok(Snapshot { head: Arc::new(head), version: None, stored: false, request })
 }
 
 /// Decodes a page. Whether it is the page that its parent means is checked at every use.
-pub(super) fn read_page(shelf: &Shelf, reference: &PageRef, body: &Bytes) -> Result<Value, ReadError> {
-    let page = Page::decode(body).map_err(|error| shelf.corrupt_page(reference, error))?;
+pub(super) fn read_page(stock: &Stock, reference: &PageRef, body: &Bytes) -> Result<Value, ReadError> {
+    let page = Page::decode(body).map_err(|error| stock.corrupt_page(reference, error))?;
     if page.reference.page_id != reference.page_id {
         let detail = format!("page_id is {}, not {}", page.reference.page_id, reference.page_id);
         let error = FormatError::new(FormatErrorKind::Integrity, Section::PageHeader, 0, detail);
-        return Err(shelf.corrupt_page(reference, error));
+        return Err(stock.corrupt_page(reference, error));
     }
     Ok(Value::Page(Arc::new(page)))
 }
 
 /// Opens a segment from its index and trailer, or from the whole of it.
 pub(super) fn read_segment(
-    shelf: &Shelf,
+    stock: &Stock,
     entry: &SegmentEntry,
     body: Bytes,
     options: &ReaderOptions,
@@ -217,27 +217,27 @@ pub(super) fn read_segment(
     let opened = if comes_whole(entry, options) {
         open_whole(&body, options.verify_segment_hash).map(|index| (index, Some(body)))
     } else {
-        open_end(entry, shelf, &body).map(|index| (index, None))
+        open_end(entry, stock, &body).map(|index| (index, None))
     };
     opened
         .and_then(|(index, body)| {
-            entry.check_trailer(&index.trailer, shelf.keys.partition())?;
+            entry.check_trailer(&index.trailer, stock.keys.partition())?;
             Ok(Value::Segment(Arc::new(OpenSegment { entry: *entry, index, body })))
         })
-        .map_err(|error| shelf.corrupt_segment(entry, error))
+        .map_err(|error| stock.corrupt_segment(entry, error))
 }
 
-fn open_end(entry: &SegmentEntry, shelf: &Shelf, body: &Bytes) -> Result<BlockIndex, FormatError> {
+fn open_end(entry: &SegmentEntry, stock: &Stock, body: &Bytes) -> Result<BlockIndex, FormatError> {
     let index_len = body.len().saturating_sub(Trailer::LEN);
     let (index, trailer) = body.split_at(index_len);
     let trailer = Trailer::decode(trailer, entry.size_bytes)?;
-    entry.check_trailer(&trailer, shelf.keys.partition())?;
+    entry.check_trailer(&trailer, stock.keys.partition())?;
     BlockIndex::decode(index, &trailer)
 }
 
 /// The stored bytes of block `index` in `body`, which begins at byte `start` of the segment.
 pub(super) fn stored_block(
-    shelf: &Shelf,
+    stock: &Stock,
     segment: &OpenSegment,
     index: usize,
     body: &Bytes,
@@ -248,5 +248,5 @@ pub(super) fn stored_block(
     segment
         .index
         .block_payload(index, &body.slice(at(range.start)..at(range.end)))
-        .map_err(|error| shelf.corrupt_segment(&segment.entry, error))
+        .map_err(|error| stock.corrupt_segment(&segment.entry, error))
 }

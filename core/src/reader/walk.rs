@@ -1,6 +1,6 @@
 //! The way from the head down to a segment.
 use super::ReadError;
-use super::shelf::Shelf;
+use super::stock::Stock;
 use crate::format::catalog::{Head, Page, PageRef, SegmentEntry, Step};
 use crate::ids::{Lsn, TimestampMs};
 use std::sync::Arc;
@@ -57,7 +57,7 @@ impl Walk {
 
     /// Goes down from the head as far as the pages at hand allow. Each page is held against the reference that led to
     /// it, so the level falls with every step and the way ends.
-    pub(super) fn locate(&mut self, head: &Head, target: Target, shelf: &mut Shelf) -> Result<Located, ReadError> {
+    pub(super) fn locate(&mut self, head: &Head, target: Target, stock: &mut Stock) -> Result<Located, ReadError> {
         if let Some(error) = &self.failure {
             return Err(error.clone());
         }
@@ -69,20 +69,20 @@ impl Walk {
                 Step::Missing => break,
                 Step::Page(reference) => reference,
             };
-            let Some(page) = self.page(depth, &reference, shelf) else { return Ok(Located::Page(reference)) };
+            let Some(page) = self.page(depth, &reference, stock) else { return Ok(Located::Page(reference)) };
             page.check(&reference, parent_epoch, &head.identity)
-                .map_err(|error| shelf.corrupt_page(&reference, error))?;
+                .map_err(|error| stock.corrupt_page(&reference, error))?;
             step = target.in_page(page);
             parent_epoch = page.writer_epoch;
         }
         Ok(Located::Nowhere)
     }
 
-    fn page(&mut self, depth: usize, reference: &PageRef, shelf: &mut Shelf) -> Option<&Page> {
+    fn page(&mut self, depth: usize, reference: &PageRef, stock: &mut Stock) -> Option<&Page> {
         let known = self.path.get(depth).is_some_and(|page| page.reference.page_id == reference.page_id);
         if !known {
             self.path.truncate(depth);
-            self.path.push(shelf.page(&reference.page_id)?);
+            self.path.push(stock.page(&reference.page_id)?);
         }
         self.path.get(depth).map(|page| &**page)
     }

@@ -2,7 +2,7 @@
 use super::call::Progress;
 use super::loads::{LoadKey, Want};
 use super::part::{Part, Room};
-use super::shelf::{Shelf, Value};
+use super::stock::{Stock, Value};
 use super::walk::{Located, Target, Walk};
 use super::{ReadError, ReadLimit, ReaderOptions};
 use crate::format::catalog::Head;
@@ -50,13 +50,13 @@ impl Window {
     }
 
     /// Takes something loaded.
-    pub(super) fn accept(&mut self, key: LoadKey, result: Result<Value, ReadError>, shelf: &Shelf) {
+    pub(super) fn accept(&mut self, key: LoadKey, result: Result<Value, ReadError>, stock: &Stock) {
         match (key, result) {
             (LoadKey::Page(_), Ok(Value::Page(page))) => self.walk.accept(Ok(page)),
             (LoadKey::Page(_), Err(error)) => self.walk.accept(Err(error)),
             (LoadKey::Segment(name) | LoadKey::Block(name, _), result) => {
                 if let Some(part) = self.parts.iter_mut().find(|part| part.name() == name) {
-                    part.accept(key, result, shelf);
+                    part.accept(key, result, stock);
                 }
             }
             (LoadKey::Head | LoadKey::Page(_), _) => {}
@@ -68,12 +68,12 @@ impl Window {
     pub(super) fn step(
         &mut self,
         head: &Head,
-        shelf: &mut Shelf,
+        stock: &mut Stock,
         options: &ReaderOptions,
     ) -> Result<Progress<()>, ReadError> {
         loop {
             let mut wants = Vec::new();
-            self.reach(head, shelf, options, &mut wants);
+            self.reach(head, stock, options, &mut wants);
             let before = self.at;
             match self.deliver() {
                 Err(_) if !self.records.is_empty() => return Ok(Progress::Ready(())),
@@ -98,33 +98,33 @@ impl Window {
         self.full || self.at >= self.end
     }
 
-    fn reach(&mut self, head: &Head, shelf: &mut Shelf, options: &ReaderOptions, wants: &mut Vec<Want>) {
+    fn reach(&mut self, head: &Head, stock: &mut Stock, options: &ReaderOptions, wants: &mut Vec<Want>) {
         let bytes = options.prefetch_bytes.min(self.max_bytes - self.bytes).max(1);
         let mut room = Room { bytes, count: options.prefetch_count.max(1) };
         for index in 0.. {
-            if room.is_used_up() || (index == self.parts.len() && !self.extend(head, shelf, wants)) {
+            if room.is_used_up() || (index == self.parts.len() && !self.extend(head, stock, wants)) {
                 return;
             }
             let Some(part) = self.parts.get_mut(index) else { return };
-            if !part.reach(self.at, self.end, &mut room, shelf, wants) {
+            if !part.reach(self.at, self.end, &mut room, stock, wants) {
                 return;
             }
         }
     }
 
     /// Looks up the next segment.
-    fn extend(&mut self, head: &Head, shelf: &mut Shelf, wants: &mut Vec<Want>) -> bool {
+    fn extend(&mut self, head: &Head, stock: &mut Stock, wants: &mut Vec<Want>) -> bool {
         if self.ahead >= self.end || self.failure.is_some() {
             return false;
         }
-        match self.walk.locate(head, Target::Lsn(self.ahead), shelf) {
+        match self.walk.locate(head, Target::Lsn(self.ahead), stock) {
             Ok(Located::Segment(entry)) => {
                 self.ahead = Lsn(entry.last_lsn.0.saturating_add(1));
                 self.parts.push_back(Part::new(entry));
                 return true;
             }
             Ok(Located::Page(reference)) => wants.push(Want::Page(reference)),
-            Ok(Located::Nowhere) => self.failure = Some(shelf.corrupt_head(no_segment(self.ahead))),
+            Ok(Located::Nowhere) => self.failure = Some(stock.corrupt_head(no_segment(self.ahead))),
             Err(error) => self.failure = Some(error),
         }
         false

@@ -1,6 +1,6 @@
 //! Operations: which are sent, and what their answers change.
 use super::loads::{LoadKey, Want};
-use super::shelf::{OpenSegment, SegmentName, Value};
+use super::stock::{OpenSegment, SegmentName, Value};
 use super::transfer::{self, Transfer};
 use super::{ReadError, Reader, ReaderEvent, metrics};
 use crate::boundary::{Answer, Command, DecodeBlock, Fault, Get, GetReply, MonoTime, Now, RefusalKind};
@@ -44,8 +44,8 @@ impl Reader {
         }
         let transfer = match self.loads.next_queued()? {
             Want::Head => {
-                self.shelf.head_requests += 1;
-                Transfer::Head(self.shelf.head_requests)
+                self.stock.head_requests += 1;
+                Transfer::Head(self.stock.head_requests)
             }
             Want::Page(reference) => Transfer::Page(*reference),
             Want::Segment(entry) => Transfer::Segment(*entry),
@@ -61,7 +61,7 @@ impl Reader {
         for key in transfer.keys() {
             self.loads.asked(key, now.mono);
         }
-        let request = transfer.request(&self.shelf, &self.options);
+        let request = transfer.request(&self.stock, &self.options);
         let patience = self.options.request_timeout;
         Command::Get(self.outstanding.issue(now, patience, Work::Transfer(transfer), request))
     }
@@ -94,24 +94,24 @@ impl Reader {
     }
 
     fn absorb_reply(&mut self, transfer: &Transfer, reply: GetReply, now: MonoTime) {
-        let (shelf, options) = (&self.shelf, &self.options);
+        let (stock, options) = (&self.stock, &self.options);
         match transfer {
             Transfer::Head(request) => {
-                let snapshot = transfer::read_head(shelf, *request, reply);
-                self.finish(LoadKey::Head, snapshot.map(Value::Head), now);
+                let snapshot = transfer::read_head(stock, *request, reply);
+                self.finish(LoadKey::Head, &snapshot.map(Value::Head), now);
             }
             Transfer::Page(reference) => {
-                let body = transfer.body(reply, shelf, options);
-                let page = body.and_then(|body| transfer::read_page(shelf, reference, &body));
-                self.finish(LoadKey::Page(reference.page_id), page, now);
+                let body = transfer.body(reply, stock, options);
+                let page = body.and_then(|body| transfer::read_page(stock, reference, &body));
+                self.finish(LoadKey::Page(reference.page_id), &page, now);
             }
             Transfer::Segment(entry) => {
-                let body = transfer.body(reply, shelf, options);
-                let segment = body.and_then(|body| transfer::read_segment(shelf, entry, body, options));
-                self.finish(LoadKey::Segment(SegmentName::from(entry)), segment, now);
+                let body = transfer.body(reply, stock, options);
+                let segment = body.and_then(|body| transfer::read_segment(stock, entry, body, options));
+                self.finish(LoadKey::Segment(SegmentName::from(entry)), &segment, now);
             }
             Transfer::Blocks(segment, blocks) => {
-                let body = transfer.body(reply, shelf, options);
+                let body = transfer.body(reply, stock, options);
                 self.absorb_blocks(segment, blocks.clone(), &body, now);
             }
         }
@@ -128,9 +128,9 @@ impl Reader {
         for index in blocks {
             let key = block_key(segment, index);
             let body = body.as_ref().map_err(Clone::clone);
-            match body.and_then(|body| transfer::stored_block(&self.shelf, segment, index, body, start)) {
+            match body.and_then(|body| transfer::stored_block(&self.stock, segment, index, body, start)) {
                 Ok(stored) => self.loads.stored(key, stored),
-                Err(error) => self.finish(key, Err(error), now),
+                Err(error) => self.finish(key, &Err(error), now),
             }
         }
     }
@@ -144,22 +144,22 @@ impl Reader {
     ) {
         let value = block
             .map(|block| Value::Block(SegmentName::from(&segment.entry), index, block))
-            .map_err(|error| self.shelf.corrupt_segment(&segment.entry, error));
-        self.finish(block_key(segment, index), value, now);
+            .map_err(|error| self.stock.corrupt_segment(&segment.entry, error));
+        self.finish(block_key(segment, index), &value, now);
     }
 
     fn absorb_fault(&mut self, transfer: &Transfer, fault: &Fault, now: MonoTime) {
         if let Transfer::Head(request) = transfer
             && fault.refusal() == Some(&RefusalKind::NotFound)
         {
-            let snapshot = transfer::read_missing_head(&self.shelf, *request);
-            return self.finish(LoadKey::Head, snapshot.map(Value::Head), now);
+            let snapshot = transfer::read_missing_head(&self.stock, *request);
+            return self.finish(LoadKey::Head, &snapshot.map(Value::Head), now);
         }
-        match transfer.refusal(fault, &self.shelf) {
+        match transfer.refusal(fault, &self.stock) {
             None => self.set_back(transfer.keys(), fault, now),
             Some(error) => {
                 for key in transfer.keys() {
-                    self.finish(key, Err(error.clone()), now);
+                    self.finish(key, &Err(error.clone()), now);
                 }
             }
         }
@@ -174,15 +174,15 @@ impl Reader {
         }
     }
 
-    /// Ends a load: its value goes to the shelf and to every call that waits for it.
-    fn finish(&mut self, key: LoadKey, result: Result<Value, ReadError>, now: MonoTime) {
+    /// Ends a load: its value goes to the stock and to every call that waits for it.
+    fn finish(&mut self, key: LoadKey, result: &Result<Value, ReadError>, now: MonoTime) {
         let Some((load, waiters)) = self.loads.finish(key) else { return };
         if self.options.metrics {
-            let metric = metrics::of_load(&load, &result, self.shelf.keys.partition(), now);
+            let metric = metrics::of_load(&load, result, self.stock.keys.partition(), now);
             self.events.extend(metric.map(ReaderEvent::Metric));
         }
-        if let Ok(value) = &result {
-            self.shelf.keep(value);
+        if let Ok(value) = result {
+            self.stock.keep(value);
         }
         for id in waiters {
             self.hand_over(id, key, result.clone());

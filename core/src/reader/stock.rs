@@ -64,7 +64,7 @@ pub(super) enum Value {
 
 /// Everything that a reader has at hand.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Shelf {
+pub(super) struct Stock {
     pub(super) keys: LogKeys,
     /// The newest head seen; never forgotten, so that an older one is recognised.
     pub(super) snapshot: Option<Snapshot>,
@@ -75,7 +75,7 @@ pub(super) struct Shelf {
     blocks: Lru<(SegmentName, usize), Arc<DecodedBlock>>,
 }
 
-impl Shelf {
+impl Stock {
     pub(super) fn new(keys: LogKeys, options: &ReaderOptions) -> Self {
         Self {
             keys,
