@@ -1,2 +1,6 @@
 //! Blocking driver of bucketlog.
 pub mod store;
+
+mod clock;
+mod host;
+mod sync;
