@@ -234,18 +234,17 @@ impl Shared {
     fn work(self: Arc<Self>) {
         let mut state = lock(&self.state);
         state.staff.awake();
-        drop(state);
-        while let Some(task) = self.next_task() {
+        while let Some(task) = self.next_task(state) {
             match task {
                 Task::Run(Job { host, command }, permit) => host.drive(Some((command, permit))),
                 Task::Poll(host) => host.drive(None),
             }
+            state = lock(&self.state);
         }
     }
 
     /// Waits for something to do; `None` at the end of the pool.
-    fn next_task(self: &Arc<Self>) -> Option<Task<'_>> {
-        let mut state = lock(&self.state);
+    fn next_task<'p>(self: &'p Arc<Self>, mut state: MutexGuard<'_, State>) -> Option<Task<'p>> {
         loop {
             let now = self.executor.clock.mono();
             if let Some(host) = state.timers.take_due(now) {
