@@ -2,8 +2,11 @@
 use super::HostId;
 use super::park::{park, waker};
 use super::pool::{Driven, Permit, Pool};
+use crate::metrics::{Metric, MetricsSink};
 use crate::sync::{Arc, Mutex, Weak, lock};
+use crate::trace;
 use bucketlog_core::boundary::{Command, Completion, Fault, Machine, MonoTime, Now, OpId};
+use bucketlog_core::writer::Halted;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll, Waker};
@@ -31,11 +34,19 @@ pub(crate) trait Role: Send + 'static {
 #[derive(Debug, Default)]
 pub(crate) struct News {
     pub(crate) wakers: Vec<Waker>,
+    pub(crate) metrics: Vec<Metric>,
+    pub(crate) halted: Option<Halted>,
 }
 
 impl News {
-    /// Tells them. A waker that panics harms nobody but its task.
-    fn tell(self) {
+    /// Tells them. Foreign code that panics harms nobody else.
+    fn tell(self, sink: Option<&dyn MetricsSink>) {
+        if let Some(halted) = &self.halted {
+            trace::halted(halted);
+        }
+        for metric in &self.metrics {
+            let _ = catch_unwind(AssertUnwindSafe(|| sink.map(|sink| sink.record(metric))));
+        }
         for waker in self.wakers {
             let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
         }
@@ -212,7 +223,7 @@ impl<R: Role> Host<R> {
             }
             let withdrawn: Vec<Command> =
                 round.cancelled.into_iter().filter_map(|op| self.pool.withdraw(self.id, op)).collect();
-            round.news.tell();
+            round.news.tell(self.pool.sink());
             if withdrawn.is_empty() {
                 return;
             }

@@ -4,6 +4,7 @@ use super::execute::Executor;
 use super::lanes::{Job, Lane, Lanes};
 use super::timers::Timers;
 use crate::clock::Clock;
+use crate::metrics::MetricsSink;
 use crate::store::Store;
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, Weak, lock, wait};
 use bucketlog_core::boundary::{Command, Completion, MonoTime, OpId};
@@ -46,7 +47,7 @@ impl Drop for Owner {
 }
 
 impl Pool {
-    pub(crate) fn new(store: Arc<dyn Store>, clock: Clock, limits: Limits) -> Self {
+    pub(crate) fn new(store: Arc<dyn Store>, clock: Clock, limits: Limits, sink: Option<Arc<dyn MetricsSink>>) -> Self {
         let state = State {
             lanes: Lanes::new(limits.uploads, limits.computations),
             timers: Timers::default(),
@@ -56,11 +57,20 @@ impl Pool {
             closed: false,
         };
         let executor = Executor { store, clock };
-        Self(Arc::new(Owner(Arc::new(Shared { executor, state: Mutex::new(state), work: Condvar::new() }))))
+        Self(Arc::new(Owner(Arc::new(Shared { executor, sink, state: Mutex::new(state), work: Condvar::new() }))))
     }
 
     pub(crate) fn clock(&self) -> &Clock {
         &self.shared().executor.clock
+    }
+
+    /// Whether anybody wants metrics.
+    pub(crate) fn has_sink(&self) -> bool {
+        self.sink().is_some()
+    }
+
+    pub(super) fn sink(&self) -> Option<&dyn MetricsSink> {
+        self.shared().sink.as_deref()
     }
 
     /// A name for a new machine.
@@ -170,6 +180,7 @@ impl Drop for Permit<'_> {
 
 struct Shared {
     executor: Executor,
+    sink: Option<Arc<dyn MetricsSink>>,
     state: Mutex<State>,
     work: Condvar,
 }

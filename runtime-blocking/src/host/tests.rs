@@ -176,7 +176,7 @@ impl World {
     fn new(threads: usize) -> Self {
         let store = Arc::new(Probe::default());
         let limits = Limits { threads, computations: 2, uploads: 4 };
-        let pool = Pool::new(Arc::clone(&store) as Arc<dyn Store>, Clock::system(), limits);
+        let pool = Pool::new(Arc::clone(&store) as Arc<dyn Store>, Clock::system(), limits, None);
         Self { store, pool }
     }
 
