@@ -1,0 +1,7 @@
+//! Integration tests of the core, one module per theme.
+mod segment_blocks;
+mod segment_golden;
+mod segment_kit;
+mod segment_properties;
+mod segment_rules;
+mod support;
