@@ -47,6 +47,8 @@ mod op;
 mod outstanding;
 mod time;
 
+#[doc(hidden)]
+pub use command::Outcome;
 pub use command::{
     Command, Create, CreateReply, DecodeBlock, Delete, EncodeBlock, Get, GetReply, List, ListReply, Stat, StatReply,
     Swap, SwapReply,
@@ -54,7 +56,6 @@ pub use command::{
 pub use fault::{Cause, Fault, Refusal, RefusalKind};
 pub use machine::Machine;
 pub use object::{ByteRange, Key, ObjectMeta, SwapCondition, Version};
-pub(crate) use op::Outcome;
 pub use op::{Completion, Op, OpId, Request, Ticket};
 pub(crate) use outstanding::Outstanding;
 pub use time::{MonoTime, Now};

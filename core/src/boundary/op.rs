@@ -1,5 +1,5 @@
 //! Operations and the tickets that answer them.
-use super::{Fault, MonoTime};
+use super::{Fault, MonoTime, Outcome};
 use std::marker::PhantomData;
 
 pub(crate) mod sealed {
@@ -20,8 +20,6 @@ pub trait Request: sealed::Sealed + Sized {
     #[doc(hidden)]
     fn result(outcome: Outcome) -> Option<Result<Self::Reply, Fault>>;
 }
-
-pub use super::command::Outcome;
 
 /// A request with its ticket and deadline.
 #[must_use = "an operation that is never answered is given up only at its deadline"]

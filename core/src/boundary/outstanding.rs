@@ -100,11 +100,6 @@ impl<W: Clone> Outstanding<W> {
         !self.inbox.is_empty() || !self.cancelled.is_empty()
     }
 
-    /// Notes of the operations in flight.
-    pub(crate) fn notes(&self) -> impl Iterator<Item = &W> {
-        self.waiting.values().map(|(_, note)| note)
-    }
-
     /// Answers that came too late or twice.
     pub(crate) fn late(&self) -> u64 {
         self.late

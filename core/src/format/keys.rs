@@ -1,63 +1,170 @@
-//! Object keys (objlog formats 3).
+//! Object keys: where everything of a log lies (objlog formats 3).
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::panic
+)]
+mod name;
+mod stream;
+
+pub use name::ObjectName;
+pub use stream::{StreamId, StreamIdError};
+
+use crate::format::HashAlgo;
 use crate::format::catalog::{LogIdentity, PageRef};
-use crate::ids::{Epoch, Lsn, Partition, SegmentId};
+use crate::ids::{DataRootKey, Epoch, Lsn, Partition, SegmentId, StreamKey};
+use sha2::{Digest, Sha256};
+use std::sync::Arc;
 
-/// A canonical stream id: valid, without leading or trailing slashes.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct StreamId(std::sync::Arc<str>);
-impl StreamId {
-    /// From raw bytes or text: strips slashes, checks every rule.
-    pub fn new(id: impl AsRef<[u8]>) -> Result<Self, StreamIdError> {
-        todo!()
-    }
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-#[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
-#[non_exhaustive]
-pub enum StreamIdError {/* NotUtf8, Empty, TooLong, Control(char), EmptySegment, DotSegment */}
+/// Catalog prefix of the providers when none is set (objlog formats 3, "Provider defaults").
+const DEFAULT_CATALOG_PREFIX: &str = "objlog/catalog";
+/// Data root of the providers when none is set.
+const DEFAULT_DATA_ROOT: &str = "objlog";
 
-/// All keys of one partition. Cheap to clone (Arc inside).
+/// All keys of one partition. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct LogKeys {/* private */}
+pub struct LogKeys(Arc<Inner>);
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Inner {
+    stream: Option<StreamId>,
+    identity: LogIdentity,
+    /// `<catalog-prefix>/<root-dir>/`
+    catalog_root: String,
+    /// `<data-root>/segments/<root-dir>/`
+    segments_root: String,
+    head: String,
+}
+
 impl LogKeys {
-    /// Default prefixes of the providers: root `objlog`: catalog prefix `objlog/catalog`, data root `objlog`.
+    /// With the providers' defaults: catalog prefix `objlog/catalog`, data root `objlog`.
+    #[must_use]
     pub fn new(stream: &StreamId, partition: Partition) -> Self {
-        todo!()
+        Self::with_prefixes(DEFAULT_CATALOG_PREFIX, DEFAULT_DATA_ROOT, stream, partition)
     }
+
+    /// With prefixes of one's own. Slashes at either end are dropped; an empty prefix puts the log at the bucket's top.
+    #[must_use]
     pub fn with_prefixes(catalog_prefix: &str, data_root: &str, stream: &StreamId, partition: Partition) -> Self {
-        todo!()
+        Self::build(catalog_prefix, data_root, Some(stream), partition)
     }
+
+    /// The keys of a catalog without a stream id, which only objlog's low-level catalog API makes.
+    #[must_use]
+    pub fn without_stream(catalog_prefix: &str, data_root: &str, partition: Partition) -> Self {
+        Self::build(catalog_prefix, data_root, None, partition)
+    }
+
+    fn build(catalog_prefix: &str, data_root: &str, stream: Option<&StreamId>, partition: Partition) -> Self {
+        let data_root = data_root.trim_matches('/');
+        let id = stream.map_or("", StreamId::as_str);
+        let stream_key = StreamKey(Sha256::digest(id).into());
+        let data_root_key = DataRootKey(Sha256::digest(data_root).into());
+        let bucket = bucket(id, partition);
+        let streams = stream.map_or(String::new(), |_| format!("streams/{stream_key}/"));
+        let root_dir = format!("{bucket:03x}/{streams}p{partition:08}/");
+        let catalog_root = format!("{}{root_dir}", folder(catalog_prefix));
+        Self(Arc::new(Inner {
+            stream: stream.cloned(),
+            identity: LogIdentity { partition, stream_key, data_root_key },
+            head: format!("{catalog_root}{}", name::HEAD),
+            segments_root: format!("{}segments/{root_dir}", folder(data_root)),
+            catalog_root,
+        }))
+    }
+
+    /// What every head and page of the log says of it.
+    #[must_use]
     pub fn identity(&self) -> &LogIdentity {
-        todo!()
+        &self.0.identity
     }
+
+    /// The partition.
+    #[must_use]
     pub fn partition(&self) -> Partition {
-        todo!()
+        self.0.identity.partition
     }
+
+    /// The stream; `None` only for [`LogKeys::without_stream`].
+    #[must_use]
+    pub fn stream(&self) -> Option<&StreamId> {
+        self.0.stream.as_ref()
+    }
+
+    /// Key of the head.
+    #[must_use]
     pub fn head(&self) -> &str {
-        todo!()
+        &self.0.head
     }
+
+    /// Key of a sealed page.
+    #[must_use]
     pub fn page(&self, reference: &PageRef) -> String {
-        todo!()
+        name::page_key(&self.0.catalog_root, reference)
     }
+
+    /// Key of a segment.
+    #[must_use]
     pub fn segment(&self, base: Lsn, epoch: Epoch, id: &SegmentId) -> String {
-        todo!()
+        name::segment_key(&self.0.segments_root, base, epoch, id)
     }
+
+    /// Key of the retention mailbox.
+    #[must_use]
     pub fn retention(&self) -> String {
-        todo!()
+        [self.catalog_prefix(), name::RETENTION].concat()
     }
+
+    /// Key of the state that reclaim keeps.
+    #[must_use]
     pub fn gc_state(&self) -> String {
-        todo!()
+        [self.catalog_prefix(), name::GC_STATE].concat()
+    }
+
+    /// What every catalog key of the log starts with; ends with a slash.
+    #[must_use]
+    pub fn catalog_prefix(&self) -> &str {
+        &self.0.catalog_root
+    }
+
+    /// What every segment key of the log starts with; ends with a slash. Listing it gives segments by base LSN.
+    #[must_use]
+    pub fn segments_prefix(&self) -> &str {
+        &self.0.segments_root
+    }
+
+    /// What every page key of a level starts with; ends with a slash. Listing it gives pages by last LSN.
+    #[must_use]
+    pub fn pages_prefix(&self, level: u8) -> String {
+        format!("{}pages/l{level:02}/", self.0.catalog_root)
+    }
+
+    /// What `key` names, if it is exactly as this log would write it.
+    #[must_use]
+    pub fn parse(&self, key: &str) -> Option<ObjectName> {
+        if let Some(file) = key.strip_prefix(self.segments_prefix()) {
+            return name::parse_segment(file);
+        }
+        name::parse_catalog(key.strip_prefix(self.catalog_prefix())?)
     }
 }
 
-/// What a key names, parsed strictly; prefix-independent parsing of the last components is enough for `inspect`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum ObjectName {
-    Head,
-    Page { level: u8, seq_hi: Lsn, seq_lo: Lsn, generation: crate::ids::Generation, page_id: crate::ids::PageId },
-    Segment { base_lsn: Lsn, epoch: Epoch, segment_id: SegmentId },
-    Retention,
-    GcState,
+/// Low 12 bits of CRC-32C over length, id and partition: 4,096 folders spread the load.
+fn bucket(id: &str, partition: Partition) -> u64 {
+    let len = u32::try_from(id.len()).unwrap_or(u32::MAX);
+    let mut hash = HashAlgo::Crc32c.hasher();
+    hash.update(&len.to_be_bytes());
+    hash.update(id.as_bytes());
+    hash.update(&partition.0.to_be_bytes());
+    hash.finish() & 0xfff
+}
+
+/// The prefix as a folder: one slash at its end, none before it; nothing for nothing.
+fn folder(prefix: &str) -> String {
+    match prefix.trim_matches('/') {
+        "" => String::new(),
+        prefix => format!("{prefix}/"),
+    }
 }

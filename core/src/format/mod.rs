@@ -3,6 +3,7 @@ pub mod catalog;
 mod error;
 mod hash;
 pub mod keys;
+mod read;
 pub mod segment;
 
 pub use error::{FormatError, FormatErrorKind, Section};

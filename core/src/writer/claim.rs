@@ -1,0 +1,166 @@
+//! Opening: one read of the head, one swap that names this writer as its owner.
+use super::head::{HeadRead, is_final};
+use super::{Note, Writer};
+use crate::boundary::{Command, Fault, GetReply, MonoTime, Now, RefusalKind, Swap, SwapCondition, SwapReply, Version};
+use crate::format::catalog::Head;
+use crate::ids::{Epoch, Lsn, WriterId};
+use crate::writer::event::HaltCause;
+use bytes::Bytes;
+
+/// How far the claim has come.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Claim {
+    pub(super) step: Step,
+    /// The claim under way; the head may already carry it.
+    candidate: Option<Candidate>,
+    rounds: u32,
+    failures: u32,
+    since: MonoTime,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Step {
+    Read { at: MonoTime },
+    Reading,
+    Swap { at: MonoTime },
+    Swapping,
+}
+
+/// A head that names this writer, and the version it would replace; `None` is a key without an object.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Candidate {
+    head: Head,
+    bytes: Bytes,
+    token: Option<Version>,
+}
+
+impl Claim {
+    pub(super) fn new() -> Self {
+        Self { step: Step::Read { at: MonoTime(0) }, candidate: None, rounds: 0, failures: 0, since: MonoTime(0) }
+    }
+
+    pub(super) fn deadline(&self) -> Option<MonoTime> {
+        match self.step {
+            Step::Read { at } | Step::Swap { at } => Some(at),
+            Step::Reading | Step::Swapping => None,
+        }
+    }
+}
+
+impl Writer {
+    pub(super) fn poll_claim(&mut self, now: Now) -> Option<Command> {
+        let claim = self.claim.as_mut()?;
+        match claim.step {
+            Step::Read { at } if at <= now.mono => {
+                claim.step = Step::Reading;
+                if claim.since == MonoTime(0) {
+                    claim.since = now.mono;
+                }
+                Some(self.get_head(now, Note::ClaimRead))
+            }
+            Step::Swap { at } if at <= now.mono => {
+                claim.step = Step::Swapping;
+                let candidate = claim.candidate.as_ref()?;
+                let condition = candidate.token.clone().map_or(SwapCondition::Absent, SwapCondition::Matches);
+                let swap = Swap { key: self.head_key.clone(), body: candidate.bytes.clone(), condition };
+                Some(Command::Swap(self.outstanding.issue(now, self.options.patience, Note::ClaimSwap, swap)))
+            }
+            Step::Read { .. } | Step::Swap { .. } | Step::Reading | Step::Swapping => None,
+        }
+    }
+
+    pub(super) fn claim_read(&mut self, now: Now, result: Result<GetReply, Fault>) {
+        let found = match self.decode_head(result) {
+            Ok(found) => found,
+            Err(HeadRead::Failed(fault)) if is_final(&fault) => {
+                let cause = HaltCause::Refused { operation: "reading", key: self.head_name(), fault };
+                return self.halt(cause);
+            }
+            Err(HeadRead::Failed(fault)) => return self.claim_again(now, "reading", &fault, |at| Step::Read { at }),
+            Err(HeadRead::Unusable(cause)) => return self.halt(cause),
+        };
+        let Some(claim) = self.claim.as_mut() else { return };
+        let Some(candidate) = claim.candidate.take() else { return self.rebuild_claim(now, found) };
+        match &found {
+            Some((head, token)) if owns(head, &candidate.head) => self.acquired(now, head.clone(), token.clone()),
+            None if candidate.token.is_some() => self.halt(self.head_gone()),
+            _ if candidate.token.as_ref() == found.as_ref().map(|(_, token)| token) => {
+                claim.candidate = Some(candidate);
+                let fault = Fault::indeterminate("the claim is not in the head yet");
+                self.claim_again(now, "claiming", &fault, |at| Step::Swap { at });
+            }
+            Some((head, _)) => self.claim_lost(now, head.writer_epoch, head.writer_id),
+            None => self.rebuild_claim(now, None),
+        }
+    }
+
+    /// Another writer moved the head first: back off, then claim what is there then.
+    fn claim_lost(&mut self, now: Now, epoch: Epoch, writer: WriterId) {
+        let Some(claim) = self.claim.as_mut() else { return };
+        let attempts = claim.rounds;
+        if attempts >= self.options.claim_attempts {
+            return self.halt(HaltCause::Contended { epoch, writer, attempts });
+        }
+        let lost = Fault::refused(RefusalKind::Precondition, "another writer claimed the head first");
+        let delay = self.options.backoff.delay(attempts, &lost, &mut self.entropy);
+        claim.step = Step::Read { at: now.mono.after(delay) };
+    }
+
+    fn rebuild_claim(&mut self, now: Now, found: Option<(Head, Version)>) {
+        let (head, token) = match found {
+            Some((head, token)) => (head, Some(token)),
+            None => (Head::initial(*self.keys.identity(), self.options.layout, Lsn(0)), None),
+        };
+        match head.takeover(self.writer_id) {
+            Ok(head) => {
+                let Some(claim) = self.claim.as_mut() else { return };
+                claim.rounds += 1;
+                claim.step = Step::Swap { at: now.mono };
+                claim.candidate = Some(Candidate { bytes: head.encode(), head, token });
+            }
+            Err(error) => self.halt(HaltCause::Catalog(error)),
+        }
+    }
+
+    pub(super) fn claim_swapped(&mut self, now: Now, result: Result<SwapReply, Fault>) {
+        let Some(claim) = self.claim.as_mut() else { return };
+        match result {
+            Ok(SwapReply { version: Some(token) }) => {
+                let Some(candidate) = claim.candidate.take() else { return };
+                self.acquired(now, candidate.head, token);
+            }
+            // The head must be read: for the version the store did not tell, or for who owns it now.
+            Ok(SwapReply { version: None }) => claim.step = Step::Read { at: now.mono },
+            Err(fault) => match fault.refusal() {
+                Some(RefusalKind::Precondition) => claim.step = Step::Read { at: now.mono },
+                Some(RefusalKind::NotFound) => self.halt(self.head_gone()),
+                Some(_) if is_final(&fault) => {
+                    let cause = HaltCause::Refused { operation: "claiming", key: self.head_name(), fault };
+                    self.halt(cause);
+                }
+                None if matches!(fault, Fault::Indeterminate(_)) => {
+                    self.claim_again(now, "claiming", &fault, |at| Step::Read { at });
+                }
+                _ => self.claim_again(now, "claiming", &fault, |at| Step::Swap { at }),
+            },
+        }
+    }
+
+    /// Goes to `next` after a wait, unless the budget is spent.
+    fn claim_again(&mut self, now: Now, operation: &'static str, fault: &Fault, next: impl Fn(MonoTime) -> Step) {
+        let Some(claim) = self.claim.as_mut() else { return };
+        claim.failures += 1;
+        if now.mono.since(claim.since) >= self.options.budget {
+            let (attempts, fault) = (claim.failures, fault.clone());
+            let cause = HaltCause::Unreachable { operation, key: self.head_name(), attempts, fault };
+            return self.halt(cause);
+        }
+        let delay = self.options.backoff.delay(claim.failures, fault, &mut self.entropy);
+        claim.step = next(now.mono.after(delay));
+    }
+}
+
+/// Whether `found` is owned by the very claim of `candidate`.
+fn owns(found: &Head, candidate: &Head) -> bool {
+    (found.writer_epoch, found.writer_id) == (candidate.writer_epoch, candidate.writer_id)
+}

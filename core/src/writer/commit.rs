@@ -1,0 +1,482 @@
+//! Group commit: stored segments are folded into one head and published by one swap.
+//!
+//! Every unknown outcome is settled by reading the head and applying the rules of [`super::resolve`]. While an earlier
+//! attempt on a token may still land, the same bytes are sent again and nothing else.
+use super::head::{HeadRead, is_final};
+use super::resolve::{Finding, Proposed, classify};
+use super::segment::Stage as SegmentStage;
+use super::{Metric, Note, Writer};
+use crate::boundary::{
+    ByteRange, Command, Fault, Get, GetReply, MonoTime, Now, RefusalKind, Swap, SwapCondition, SwapReply, Version,
+};
+use crate::format::catalog::{Head, Page, PageRef, SegmentEntry, Step};
+use crate::ids::{Epoch, Lsn};
+use crate::limits::MAX_PAGE_LEN;
+use crate::writer::event::{HaltCause, WriterEvent};
+use bytes::Bytes;
+use std::sync::Arc;
+
+/// Where the head stands.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Commit {
+    /// Nothing is proposed; the next swap may start at `not_before`.
+    Idle { not_before: MonoTime },
+    /// A commit won, but the store did not tell its version.
+    Learn(Box<Learn>),
+    /// A proposal is on its way.
+    Proposed(Box<Proposal>),
+}
+
+/// A read of our own head, for its version.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Learn {
+    at: Option<MonoTime>,
+    failures: u32,
+    since: MonoTime,
+}
+
+/// A new head, and everything needed to find out what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Proposal {
+    /// How many segments from the front of the queue it commits.
+    segments: usize,
+    /// The last of them.
+    last: SegmentEntry,
+    head: Arc<Head>,
+    bytes: Bytes,
+    /// The version it is proposed against; that of `Writer::head`.
+    token: Version,
+    pub(super) pages: super::pages::Pages,
+    /// Once set, this claim of the writer against itself is repeated instead of the proposal.
+    takeover: Option<(Arc<Head>, Bytes)>,
+    stage: Stage,
+    /// Whether an attempt on `token` may have landed or may yet land.
+    unresolved: bool,
+    doubts: u32,
+    failures: u32,
+    since: MonoTime,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Stage {
+    /// Pages are being stored; they must precede the head.
+    Pages,
+    Swap {
+        at: MonoTime,
+    },
+    Swapping,
+    Read {
+        at: MonoTime,
+    },
+    Reading,
+    /// The tree below a head that was read is followed towards the proposal.
+    Walk {
+        at: MonoTime,
+        walk: Walk,
+    },
+    Walking {
+        walk: Walk,
+    },
+}
+
+/// A head that was read, and the next page on the way to the proposal's base.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Walk {
+    head: Arc<Head>,
+    token: Version,
+    page: PageRef,
+    parent_epoch: Epoch,
+}
+
+impl Proposal {
+    pub(super) fn end(&self) -> Lsn {
+        self.head.next_lsn
+    }
+
+    pub(super) fn since(&self) -> MonoTime {
+        self.since
+    }
+
+    /// Whether its records may be in the log although that is not proven.
+    pub(super) fn may_have_landed(&self) -> bool {
+        self.unresolved || self.stage == Stage::Swapping
+    }
+
+    fn deadline(&self) -> Option<MonoTime> {
+        match &self.stage {
+            Stage::Pages => self.pages.deadline(),
+            Stage::Swap { at } | Stage::Read { at } | Stage::Walk { at, .. } => Some(*at),
+            Stage::Swapping | Stage::Reading | Stage::Walking { .. } => None,
+        }
+    }
+
+    fn is_out(&self) -> bool {
+        matches!(self.stage, Stage::Swapping | Stage::Reading | Stage::Walking { .. })
+    }
+}
+
+impl Commit {
+    pub(super) fn proposal(&self) -> Option<&Proposal> {
+        match self {
+            Self::Proposed(proposal) => Some(proposal),
+            Self::Idle { .. } | Self::Learn(_) => None,
+        }
+    }
+
+    pub(super) fn proposal_mut(&mut self) -> Option<&mut Proposal> {
+        match self {
+            Self::Proposed(proposal) => Some(proposal),
+            Self::Idle { .. } | Self::Learn(_) => None,
+        }
+    }
+
+    /// Segments that are part of the proposal.
+    pub(super) fn segments(&self) -> usize {
+        self.proposal().map_or(0, |p| p.segments)
+    }
+}
+
+impl Writer {
+    pub(super) fn commit_deadline(&self) -> Option<MonoTime> {
+        match &self.commit {
+            Commit::Idle { not_before } => self.first_is_stored().then_some(*not_before),
+            Commit::Learn(learn) => learn.at,
+            Commit::Proposed(proposal) => proposal.deadline(),
+        }
+    }
+
+    fn first_is_stored(&self) -> bool {
+        self.queue.front().is_some_and(|s| matches!(s.stage, SegmentStage::Stored(_)))
+    }
+
+    pub(super) fn poll_commit(&mut self, now: Now) -> Option<Command> {
+        if matches!(self.commit, Commit::Idle { not_before } if not_before <= now.mono) && self.first_is_stored() {
+            self.propose(now);
+        }
+        match &mut self.commit {
+            Commit::Idle { .. } => None,
+            Commit::Learn(learn) => {
+                learn.at.filter(|at| *at <= now.mono)?;
+                learn.at = None;
+                Some(self.get_head(now, Note::Learn))
+            }
+            Commit::Proposed(_) => self.poll_proposal(now),
+        }
+    }
+
+    /// Folds every stored segment at the front of the queue into one new head.
+    fn propose(&mut self, now: Now) {
+        let (mut head, mut pages, mut segments, mut last) = ((*self.head).clone(), Vec::new(), 0, None);
+        for segment in self.queue.iter().take(self.options.max_group as usize) {
+            let SegmentStage::Stored(entry) = segment.stage else { break };
+            match head.append(entry, &mut pages) {
+                Ok(()) => (segments, last) = (segments + 1, Some(entry)),
+                Err(error) if segments == 0 => return self.halt(HaltCause::Catalog(error)),
+                Err(_) => break,
+            }
+        }
+        let Some(last) = last else { return };
+        self.commit = Commit::Proposed(Box::new(Proposal {
+            segments,
+            last,
+            bytes: head.encode(),
+            head: Arc::new(head),
+            token: self.token.clone(),
+            stage: if pages.is_empty() { Stage::Swap { at: now.mono } } else { Stage::Pages },
+            pages: super::pages::Pages::new(pages, &self.keys, now),
+            takeover: None,
+            unresolved: false,
+            doubts: 0,
+            failures: 0,
+            since: now.mono,
+        }));
+    }
+
+    fn poll_proposal(&mut self, now: Now) -> Option<Command> {
+        let patience = self.options.patience;
+        let proposal = self.commit.proposal_mut()?;
+        if proposal.stage == Stage::Pages {
+            if !proposal.pages.all_stored() {
+                return proposal.pages.poll(now, patience, &mut self.outstanding);
+            }
+            proposal.stage = Stage::Swap { at: now.mono };
+        }
+        if proposal.is_out() || proposal.deadline().is_none_or(|at| at > now.mono) {
+            return None;
+        }
+        match std::mem::replace(&mut proposal.stage, Stage::Reading) {
+            Stage::Swap { .. } => {
+                proposal.stage = Stage::Swapping;
+                let body = proposal.takeover.as_ref().map_or(&proposal.bytes, |(_, bytes)| bytes).clone();
+                let condition = SwapCondition::Matches(proposal.token.clone());
+                let swap = Swap { key: self.head_key.clone(), body, condition };
+                Some(Command::Swap(self.outstanding.issue(now, patience, Note::Swap, swap)))
+            }
+            Stage::Walk { walk, .. } => {
+                let key = self.keys.page(&walk.page).into();
+                let get = Get::new(key, ByteRange::All, MAX_PAGE_LEN as u64);
+                proposal.stage = Stage::Walking { walk };
+                Some(Command::Get(self.outstanding.issue(now, patience, Note::Walk, get)))
+            }
+            _ => Some(self.get_head(now, Note::Resolve)),
+        }
+    }
+
+    pub(super) fn swapped(&mut self, now: Now, result: Result<SwapReply, Fault>) {
+        let Some(proposal) = self.commit.proposal_mut().filter(|p| p.stage == Stage::Swapping) else { return };
+        let fault = match result {
+            Ok(SwapReply { version }) => return self.swap_won(now, version),
+            Err(fault) => fault,
+        };
+        proposal.stage = Stage::Read { at: now.mono };
+        match fault.refusal() {
+            Some(RefusalKind::Precondition) => {}
+            Some(RefusalKind::NotFound) => {
+                proposal.unresolved = true;
+                self.halt(self.head_gone());
+            }
+            // A definite answer speaks for its own attempt only.
+            Some(_) if is_final(&fault) && !proposal.unresolved => {
+                let cause = HaltCause::Refused { operation: "publishing", key: self.head_name(), fault };
+                self.halt(cause);
+            }
+            None if matches!(fault, Fault::Indeterminate(_)) => {
+                proposal.unresolved = true;
+                proposal.doubts += 1;
+                self.stats.doubts += 1;
+            }
+            _ => self.publish_again(now, &fault, |at| Stage::Swap { at }),
+        }
+    }
+
+    fn swap_won(&mut self, now: Now, version: Option<Version>) {
+        let Some(proposal) = self.commit.proposal_mut() else { return };
+        match (version, proposal.takeover.take()) {
+            (Some(token), None) => self.committed(now, Some(token)),
+            (None, None) => self.committed(now, None),
+            (Some(token), Some((head, _))) => self.renewed(now, head, token),
+            // Who owns the head and at which version, a read tells.
+            (None, takeover) => {
+                proposal.takeover = takeover;
+                proposal.stage = Stage::Read { at: now.mono };
+            }
+        }
+    }
+
+    pub(super) fn resolve_read(&mut self, now: Now, result: Result<GetReply, Fault>) {
+        if self.commit.proposal().is_none_or(|p| p.stage != Stage::Reading) {
+            return;
+        }
+        match self.decode_head(result) {
+            Ok(Some((head, token))) => {
+                let head = Arc::new(head);
+                let Some(base) = self.commit.proposal().map(|p| p.last.base_lsn) else { return };
+                let (step, epoch) = (head.locate(base), head.writer_epoch);
+                self.resolve(now, &head, &token, step, epoch);
+            }
+            Ok(None) => {
+                self.doubt();
+                self.halt(self.head_gone());
+            }
+            Err(HeadRead::Failed(fault)) => self.publish_again(now, &fault, |at| Stage::Read { at }),
+            Err(HeadRead::Unusable(cause)) => self.halt(cause),
+        }
+    }
+
+    /// Applies the rules to a head; `step` leads towards the proposal, below a page of `parent_epoch`.
+    fn resolve(&mut self, now: Now, found: &Arc<Head>, token: &Version, step: Step, parent_epoch: Epoch) {
+        let Some(proposal) = self.commit.proposal_mut() else { return };
+        let is_mine = found.writer_id == self.writer_id;
+        if let Some((candidate, _)) = &proposal.takeover
+            && is_mine
+            && found.writer_epoch == candidate.writer_epoch
+        {
+            return self.renewed(now, Arc::clone(found), token.clone());
+        }
+        let is_mine = is_mine && found.writer_epoch == self.head.writer_epoch;
+        let proposed = Proposed { last: &proposal.last, token: &proposal.token, predecessor: &self.head };
+        match classify(found, token, step, proposed) {
+            Finding::NeedPage(page) => {
+                let walk = Walk { head: Arc::clone(found), token: token.clone(), page, parent_epoch };
+                proposal.stage = Stage::Walk { at: now.mono, walk };
+            }
+            Finding::Committed if is_mine && *found == proposal.head => self.committed(now, Some(token.clone())),
+            Finding::Committed => {
+                self.committed(now, Some(token.clone()));
+                self.halt(self.usurped(found, is_mine));
+            }
+            Finding::Repeat => self.repeat(now, found),
+            Finding::Rebase => self.rebase(now, token.clone()),
+            Finding::RetentionPassed => {
+                self.halt(HaltCause::RetentionPassed { oldest: found.oldest_lsn });
+            }
+            // Nobody else commits under our name: what this means for the proposal can't be known.
+            Finding::Lost if is_mine => {
+                self.doubt();
+                self.halt(self.usurped(found, true));
+            }
+            Finding::Lost => {
+                self.commit = Commit::Idle { not_before: now.mono };
+                self.halt(self.usurped(found, false));
+            }
+        }
+    }
+
+    fn usurped(&self, found: &Head, is_mine: bool) -> HaltCause {
+        match is_mine {
+            true => HaltCause::ForeignCommit { key: self.head_name() },
+            false => HaltCause::Superseded { epoch: found.writer_epoch, writer: found.writer_id },
+        }
+    }
+
+    /// Rule 2. After too many doubts the writer takes over from itself, on the very head it just read.
+    fn repeat(&mut self, now: Now, found: &Head) {
+        let (writer_id, limit) = (self.writer_id, self.options.self_takeover_after);
+        let Some(proposal) = self.commit.proposal_mut() else { return };
+        if proposal.takeover.is_none() && proposal.unresolved && proposal.doubts >= limit {
+            proposal.takeover = found.takeover(writer_id).ok().map(|head| {
+                let bytes = head.encode();
+                (Arc::new(head), bytes)
+            });
+        }
+        let fault = Fault::indeterminate("the head is unchanged after a swap without a clear answer");
+        self.publish_again(now, &fault, |at| Stage::Swap { at });
+    }
+
+    /// Rule 3: requests on the old token can no longer land.
+    fn rebase(&mut self, now: Now, token: Version) {
+        self.token = token.clone();
+        let Some(proposal) = self.commit.proposal_mut() else { return };
+        proposal.token = token;
+        proposal.unresolved = false;
+        proposal.stage = Stage::Swap { at: now.mono };
+    }
+
+    pub(super) fn walked(&mut self, now: Now, result: Result<GetReply, Fault>) {
+        let Some(proposal) = self.commit.proposal_mut() else { return };
+        let Stage::Walking { walk } = std::mem::replace(&mut proposal.stage, Stage::Reading) else { return };
+        let base = proposal.last.base_lsn;
+        let page = match result {
+            Ok(GetReply::Found { body, .. }) => Page::decode(&body)
+                .and_then(|page| page.check(&walk.page, walk.parent_epoch, self.keys.identity()).map(|()| page)),
+            // The head moved on and its pages may be gone: look at the head again.
+            Err(fault) if fault.refusal() == Some(&RefusalKind::NotFound) => {
+                return self.publish_again(now, &fault, |at| Stage::Read { at });
+            }
+            Ok(GetReply::NotModified) => {
+                let fault = Fault::indeterminate("not modified, though no version was named");
+                return self.publish_again(now, &fault, |at| Stage::Walk { at, walk: walk.clone() });
+            }
+            Err(fault) => return self.publish_again(now, &fault, |at| Stage::Walk { at, walk: walk.clone() }),
+        };
+        match page {
+            Ok(page) => self.resolve(now, &walk.head, &walk.token, page.locate(base), page.writer_epoch),
+            Err(error) => {
+                let key = self.keys.page(&walk.page).into();
+                self.halt(HaltCause::Corrupt { key, error });
+            }
+        }
+    }
+
+    /// Goes to `next` after a wait, unless the budget is spent.
+    fn publish_again(&mut self, now: Now, fault: &Fault, next: impl Fn(MonoTime) -> Stage) {
+        let Some(proposal) = self.commit.proposal_mut() else { return };
+        proposal.failures += 1;
+        if now.mono.since(proposal.since) >= self.options.budget {
+            let (attempts, fault) = (proposal.failures, fault.clone());
+            let cause = HaltCause::Unreachable { operation: "publishing", key: self.head_name(), attempts, fault };
+            return self.halt(cause);
+        }
+        let delay = self.options.backoff.delay(proposal.failures, fault, &mut self.entropy);
+        proposal.stage = next(now.mono.after(delay));
+    }
+
+    /// The proposal may be in the log, whatever the answers said.
+    fn doubt(&mut self) {
+        if let Some(proposal) = self.commit.proposal_mut() {
+            proposal.unresolved = true;
+        }
+    }
+
+    /// End of the proposal if an attempt may have landed.
+    pub(super) fn doubtful_end(&self) -> Option<Lsn> {
+        self.commit.proposal().filter(|p| p.may_have_landed()).map(Proposal::end)
+    }
+
+    /// The proposal is in the log.
+    fn committed(&mut self, now: Now, token: Option<Version>) {
+        let idle = Commit::Idle { not_before: now.mono };
+        let Commit::Proposed(proposal) = std::mem::replace(&mut self.commit, idle) else { return };
+        self.stats.commits += 1;
+        self.stats.segments += proposal.segments as u64;
+        for segment in self.queue.drain(..proposal.segments.min(self.queue.len())) {
+            self.held -= segment.held;
+        }
+        self.measure(|writer| {
+            let mut metric = Metric::new("writer.segment_publish", proposal.head.identity.partition);
+            (metric.start_lsn, metric.next_lsn) = (writer.committed, proposal.end());
+            (metric.records, metric.bytes) = (proposal.end().0 - writer.committed.0, proposal.bytes.len() as u64);
+            (metric.segments, metric.duration) = (proposal.segments as u64, now.mono.since(proposal.since));
+            metric
+        });
+        self.committed = proposal.end();
+        self.head = proposal.head;
+        self.seen_generation = self.seen_generation.max(self.head.generation);
+        let next_swap = proposal.since.after(self.options.commit_interval);
+        match token {
+            Some(token) => {
+                self.token = token;
+                self.commit = Commit::Idle { not_before: next_swap };
+            }
+            None => self.commit = Commit::Learn(Box::new(Learn { at: Some(now.mono), failures: 0, since: now.mono })),
+        }
+        self.events.push_back(WriterEvent::Committed { next_lsn: self.committed });
+    }
+
+    /// The writer owns the log under a new epoch, and no older request can land: everything pending is addressed anew.
+    fn renewed(&mut self, now: Now, head: Arc<Head>, token: Version) {
+        self.stats.self_takeovers += 1;
+        self.seen_generation = self.seen_generation.max(head.generation);
+        self.events.push_back(WriterEvent::EpochRenewed { epoch: head.writer_epoch });
+        (self.head, self.token) = (head, token);
+        self.commit = Commit::Idle { not_before: now.mono };
+        self.opened_epoch();
+        self.outstanding.forget(|note| matches!(note, Note::Create { .. } | Note::Verify { .. } | Note::Page { .. }));
+        let serials: Vec<u64> = self.queue.iter().map(|segment| segment.serial).collect();
+        for serial in serials {
+            if let Some(segment) = self.segment_mut(serial) {
+                segment.stage = SegmentStage::Encoding;
+            }
+            self.assemble_if_sealed(now, serial);
+        }
+    }
+
+    pub(super) fn learnt(&mut self, now: Now, result: Result<GetReply, Fault>) {
+        let Commit::Learn(_) = self.commit else { return };
+        match self.decode_head(result) {
+            Ok(Some((head, token))) if head == *self.head => {
+                self.token = token;
+                self.commit = Commit::Idle { not_before: now.mono };
+            }
+            Ok(Some((head, _))) => {
+                let is_mine = (head.writer_epoch, head.writer_id) == (self.head.writer_epoch, self.writer_id);
+                self.halt(self.usurped(&head, is_mine));
+            }
+            Ok(None) => self.halt(self.head_gone()),
+            Err(HeadRead::Unusable(cause)) => self.halt(cause),
+            Err(HeadRead::Failed(fault)) => self.learn_again(now, fault),
+        }
+    }
+
+    fn learn_again(&mut self, now: Now, fault: Fault) {
+        let Commit::Learn(learn) = &mut self.commit else { return };
+        learn.failures += 1;
+        if now.mono.since(learn.since) >= self.options.budget {
+            let attempts = learn.failures;
+            let cause = HaltCause::Unreachable { operation: "reading", key: self.head_name(), attempts, fault };
+            return self.halt(cause);
+        }
+        let delay = self.options.backoff.delay(learn.failures, &fault, &mut self.entropy);
+        learn.at = Some(now.mono.after(delay));
+    }
+}

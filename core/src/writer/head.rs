@@ -1,0 +1,66 @@
+//! Reading the head, and what may be wrong with it.
+use super::{Note, Writer};
+use crate::boundary::{ByteRange, Command, Fault, Get, GetReply, Now, RefusalKind, Version};
+use crate::format::FormatError;
+use crate::format::catalog::Head;
+use crate::limits::MAX_HEAD_LEN;
+use crate::writer::event::HaltCause;
+use std::sync::Arc;
+
+/// Why a read of the head gave no head.
+pub(super) enum HeadRead {
+    /// Nothing was learnt.
+    Failed(Fault),
+    /// What was read can't be worked with.
+    Unusable(HaltCause),
+}
+
+/// Whether the store refused in a way that another attempt will not change.
+pub(super) fn is_final(fault: &Fault) -> bool {
+    matches!(fault.refusal(), Some(RefusalKind::Denied | RefusalKind::Unsupported | RefusalKind::Invalid))
+}
+
+impl Writer {
+    pub(super) fn get_head(&mut self, now: Now, note: Note) -> Command {
+        let get = Get::new(self.head_key.clone(), ByteRange::All, MAX_HEAD_LEN as u64);
+        Command::Get(self.outstanding.issue(now, self.options.patience, note, get))
+    }
+
+    /// The head that a read found; `None` where there is no such object.
+    pub(super) fn decode_head(&mut self, result: Result<GetReply, Fault>) -> Result<Option<(Head, Version)>, HeadRead> {
+        let (body, version) = match result {
+            Ok(GetReply::Found { body, version, .. }) => (body, version),
+            Ok(GetReply::NotModified) => {
+                return Err(HeadRead::Failed(Fault::indeterminate("not modified, though no version was named")));
+            }
+            Err(fault) if fault.refusal() == Some(&RefusalKind::NotFound) => return Ok(None),
+            Err(fault) => return Err(HeadRead::Failed(fault)),
+        };
+        let Some(version) = version else {
+            let fault = Fault::refused(RefusalKind::Unsupported, "the store gives no version with a read");
+            return Err(HeadRead::Failed(fault));
+        };
+        let head = self.check_head(&body).map_err(HeadRead::Unusable)?;
+        Ok(Some((head, version)))
+    }
+
+    fn check_head(&mut self, body: &[u8]) -> Result<Head, HaltCause> {
+        let corrupt = |error: FormatError| HaltCause::Corrupt { key: self.head_name(), error };
+        let head = Head::decode(body).map_err(corrupt)?;
+        head.check_identity(self.keys.identity()).map_err(corrupt)?;
+        if head.generation < self.seen_generation {
+            let (seen, found) = (self.seen_generation, head.generation);
+            return Err(HaltCause::HeadRolledBack { key: self.head_name(), seen, found });
+        }
+        self.seen_generation = head.generation;
+        Ok(head)
+    }
+
+    pub(super) fn head_name(&self) -> Arc<str> {
+        self.head_key.as_str().into()
+    }
+
+    pub(super) fn head_gone(&self) -> HaltCause {
+        HaltCause::HeadGone { key: self.head_name() }
+    }
+}
