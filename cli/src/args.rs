@@ -1,6 +1,7 @@
 //! The command line.
+use crate::framing::FramingArgs;
 use bucketlog_core::format::keys::{LogKeys, StreamId};
-use bucketlog_core::ids::Partition;
+use bucketlog_core::ids::{Partition, TimestampMs};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -18,6 +19,9 @@ pub(crate) struct Cli {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Log")]
 pub(crate) struct LogArgs {
+    /// Store: file:///directory, or the path of one; by default ./bucketlog-data
+    #[arg(long, global = true, env = "BUCKETLOG_STORE", value_name = "URL")]
+    pub(crate) store: Option<String>,
     /// Stream: text in non-empty parts between slashes, such as `tenant/events`
     #[arg(long, global = true, env = "BUCKETLOG_STREAM", value_name = "ID")]
     pub(crate) stream: Option<StreamId>,
@@ -44,12 +48,25 @@ impl LogArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Append records from files or stdin
+    Append(AppendArgs),
     /// Check one object to the last byte and print what it says
     Inspect(InspectArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Print a manual page in roff, for `man -l -`
     Man(ManArgs),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct AppendArgs {
+    /// Files of records; none, or `-`, reads stdin
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) framing: FramingArgs,
+    /// Timestamp of every record: RFC 3339, or milliseconds since 1970; by default the time it is read
+    #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
+    pub(crate) timestamp: Option<TimestampMs>,
 }
 
 #[derive(Args, Debug)]
@@ -75,4 +92,15 @@ pub(crate) struct CompletionsArgs {
 pub(crate) struct ManArgs {
     /// The page of this subcommand instead of the main page
     pub(crate) subcommand: Option<String>,
+}
+
+/// RFC 3339 with an offset, or milliseconds since 1970.
+fn parse_time(text: &str) -> Result<TimestampMs, String> {
+    if let Ok(milliseconds) = text.parse() {
+        return Ok(TimestampMs(milliseconds));
+    }
+    match text.parse::<jiff::Timestamp>() {
+        Ok(time) => Ok(TimestampMs(time.as_millisecond())),
+        Err(_) => Err("give RFC 3339 such as 2026-04-15T14:23:20Z, or milliseconds since 1970".to_owned()),
+    }
 }

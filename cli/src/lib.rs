@@ -2,12 +2,15 @@
 //!
 //! One module per subcommand. A subcommand writes its result to the given output and returns a [`Failure`] otherwise;
 //! [`run`] prints it and picks the exit code.
+mod append;
 mod args;
 mod failure;
+mod framing;
 mod inspect;
 mod json;
 mod manual;
 mod show;
+mod store;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -38,6 +41,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write) -> Exi
 
 fn dispatch(cli: Cli, out: &mut dyn Write) -> Result<(), Failure> {
     match cli.command {
+        Command::Append(args) => append::run(&args, &cli.log, out),
         Command::Inspect(args) => inspect::run(&args, &cli.log, out),
         Command::Completions(args) => manual::completions(&args, out),
         Command::Man(args) => manual::page(&args, out),

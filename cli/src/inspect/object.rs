@@ -56,7 +56,10 @@ pub(super) fn sha256(bytes: &[u8]) -> String {
 
 fn hex(digest: [u8; 32]) -> String {
     let (high, low) = digest.split_at(16);
-    [high, low].map(|half| half.iter().fold(0, |number: u128, byte| number << 8 | u128::from(*byte))).map(|n| format!("{n:032x}")).concat()
+    [high, low]
+        .map(|half| half.iter().fold(0, |number: u128, byte| number << 8 | u128::from(*byte)))
+        .map(|n| format!("{n:032x}"))
+        .concat()
 }
 
 fn put(dump: &mut Sha256, bytes: &[u8]) {
