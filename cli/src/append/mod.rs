@@ -42,7 +42,7 @@ pub(crate) fn run(args: &AppendArgs, log_args: &LogArgs, out: &mut dyn Write) ->
     let appended = thread::scope(|scope| {
         let clock = Stamp::new(args.timestamp);
         let appender = Appender { writer, splitter, clock, meter: &meter, start: &start };
-        let appender = scope.spawn(|| appender.run(&input));
+        let appender = scope.spawn(move || appender.run(input));
         watch(&committed, start.next_lsn, &meter, log_args.json, out)?;
         appender.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
@@ -114,7 +114,7 @@ struct Appended {
 
 impl Appender<'_> {
     /// Appends everything, then closes the writer. What was accepted before a failure becomes durable all the same.
-    fn run(mut self, input: &Receiver<Input>) -> Result<Appended, Failure> {
+    fn run(mut self, input: Receiver<Input>) -> Result<Appended, Failure> {
         let outcome = self.append_all(input);
         let closed = self.writer.close();
         match (outcome, closed) {
@@ -126,7 +126,7 @@ impl Appender<'_> {
     }
 
     /// Whether a signal ended the input.
-    fn append_all(&mut self, input: &Receiver<Input>) -> Result<bool, Failure> {
+    fn append_all(&mut self, input: Receiver<Input>) -> Result<bool, Failure> {
         for piece in input {
             match piece {
                 Input::Chunk(chunk) => {
