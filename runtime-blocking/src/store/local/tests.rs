@@ -380,7 +380,8 @@ fn the_kind_of_error_counts_up_to_the_commit_point_and_not_after_it() {
 
 #[test]
 fn nothing_is_answered_from_a_directory_whose_flush_failed_until_it_is_flushed() {
-    let reads: [fn(&Bench) -> Result<(), Fault>; 4] = [
+    type Read = fn(&Bench) -> Result<(), Fault>;
+    let reads: [Read; 4] = [
         |bench| bench.get().map(drop),
         |bench| bench.store.stat(&Stat { key: Key::from(KEY) }, soon()).map(drop),
         |bench| bench.store.list(&List { prefix: Key::from(""), after: None, limit: 9 }, soon()).map(drop),
