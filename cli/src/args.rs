@@ -50,6 +50,10 @@ impl LogArgs {
 pub(crate) enum Command {
     /// Append records from files or stdin
     Append(AppendArgs),
+    /// Read records, from the oldest to the last that is committed now
+    Read(ReadArgs),
+    /// Show where the log begins and ends, and who owns it
+    Head,
     /// Check one object to the last byte and print what it says
     Inspect(InspectArgs),
     /// Print a completion script for a shell
@@ -67,6 +71,24 @@ pub(crate) struct AppendArgs {
     /// Timestamp of every record: RFC 3339, or milliseconds since 1970; by default the time it is read
     #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
     pub(crate) timestamp: Option<TimestampMs>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ReadArgs {
+    /// First record by LSN; by default the oldest
+    #[arg(long, value_name = "LSN", conflicts_with = "from_time")]
+    pub(crate) from: Option<u64>,
+    /// First record whose timestamp is this or later: RFC 3339, or milliseconds since 1970
+    #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
+    pub(crate) from_time: Option<TimestampMs>,
+    /// At most so many records
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+    #[command(flatten)]
+    pub(crate) framing: FramingArgs,
+    /// Put the delimiter between records only, not after the last: exact for a file without a last newline
+    #[arg(long, conflicts_with = "length_prefixed")]
+    pub(crate) join: bool,
 }
 
 #[derive(Args, Debug)]

@@ -6,9 +6,12 @@ mod append;
 mod args;
 mod failure;
 mod framing;
+mod head;
 mod inspect;
 mod json;
 mod manual;
+mod read;
+mod read_error;
 mod show;
 mod store;
 
@@ -42,6 +45,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write) -> Exi
 fn dispatch(cli: Cli, out: &mut dyn Write) -> Result<(), Failure> {
     match cli.command {
         Command::Append(args) => append::run(&args, &cli.log, out),
+        Command::Read(args) => read::run(&args, &cli.log, out),
+        Command::Head => head::run(&cli.log, out),
         Command::Inspect(args) => inspect::run(&args, &cli.log, out),
         Command::Completions(args) => manual::completions(&args, out),
         Command::Man(args) => manual::page(&args, out),

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &AppendArgs, log_args: &LogArgs, out: &mut dyn Write) ->
     let feed = Feed::open(&args.files)?;
     let splitter = Splitter::new(args.framing.framing());
     let started = Instant::now();
-    let log = open_log(log_args, true)?;
+    let log = open_log(log_args, true)?.log;
     let writer = log.writer(Partition(log_args.partition), options(args)).map_err(claim_failed)?;
     let start = Start::of(&writer);
     let meter = Meter::new(feed.total());

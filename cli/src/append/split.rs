@@ -19,14 +19,14 @@ pub(super) struct Splitter {
 }
 
 enum Cut {
-    After(Finder<'static>),
+    After(Box<Finder<'static>>),
     Prefixed,
 }
 
 impl Splitter {
     pub(super) fn new(framing: Framing) -> Self {
         let cut = match framing {
-            Framing::Delimited(delimiter) => Cut::After(Finder::new(&delimiter).into_owned()),
+            Framing::Delimited(delimiter) => Cut::After(Box::new(Finder::new(&delimiter).into_owned())),
             Framing::LengthPrefixed => Cut::Prefixed,
         };
         Self { cut, begun: BytesMut::new(), chunk: Bytes::new(), searched: 0 }

@@ -225,16 +225,11 @@ struct Names {
 impl Names {
     fn new(log: &LogArgs, stream: StreamKey, partition: Partition, data_root: Option<DataRootKey>) -> Self {
         let named = log.stream.as_ref().map(|id| log.keys_of(id, partition));
-        match named.filter(|keys| keys.identity().stream_key == stream) {
-            Some(keys) => {
-                let whole_segments = data_root.is_none_or(|found| found == keys.identity().data_root_key);
-                Self { keys, whole_pages: true, whole_segments }
-            }
-            None => {
-                let keys = LogKeys::without_stream("", "", partition);
-                Self { keys, whole_pages: false, whole_segments: false }
-            }
+        if let Some(keys) = named.filter(|keys| keys.identity().stream_key == stream) {
+            let whole_segments = data_root.is_none_or(|found| found == keys.identity().data_root_key);
+            return Self { keys, whole_pages: true, whole_segments };
         }
+        Self { keys: LogKeys::without_stream("", "", partition), whole_pages: false, whole_segments: false }
     }
 
     fn page(&self, reference: &PageRef) -> String {

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &InspectArgs, log: &LogArgs, out: &mut dyn Write) -> Res
 fn print_json(object: &Object, bytes: &[u8], records: bool, log: &LogArgs, out: &mut dyn Write) -> Result<(), Failure> {
     match object {
         Object::Segment(segment) => {
-            json::write_line(out, &segment_report::SegmentReport::new(segment, bytes, records))?
+            json::write_line(out, &segment_report::SegmentReport::new(segment, bytes, records))?;
         }
         Object::Head(head) => json::write_line(out, &HeadReport::new(head, bytes, log))?,
         Object::Page(page) => json::write_line(out, &catalog_report::PageReport::new(page, bytes, log))?,

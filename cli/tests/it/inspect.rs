@@ -67,10 +67,13 @@ fn naming(catalog: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The catalog's entry of the segment that starts at this LSN.
-fn segment_row(catalog: &Value, base_lsn: &Value) -> Value {
-    let row = rows(&catalog["segments"]).iter().find(|row| row["base_lsn"] == *base_lsn).expect("a listed segment");
-    without(row, &["i"])
+/// An entry against the catalog's list of segments, which the largest catalog goes without.
+fn check_segment(file: &str, catalog: &Value, entry: &Value) {
+    if !catalog["segments"].is_null() {
+        let row = rows(&catalog["segments"]).iter().find(|row| row["base_lsn"] == entry["base_lsn"]);
+        let row = row.unwrap_or_else(|| panic!("{file} has {entry}"));
+        assert_eq!(*entry, without(row, &["i"]), "{file}");
+    }
 }
 
 #[test]
@@ -100,7 +103,7 @@ fn check_entries(file: &str, catalog: &Value, report: &Value) {
         .collect();
     assert_eq!(Value::from(ranges), report["active_ranges"], "{file}");
     for entry in rows(&report["active"]).iter().chain(report.get("last_segment")) {
-        assert_eq!(*entry, segment_row(catalog, &entry["base_lsn"]), "{file}");
+        check_segment(file, catalog, entry);
     }
 }
 
@@ -120,12 +123,14 @@ fn every_golden_page_shows_its_header_and_entries() {
             assert_eq!(report["entry_count"], entries.len(), "{file}");
             if page["level"] == 0 {
                 assert_eq!(report["kind"], "leaf_page", "{file}");
-                entries
-                    .iter()
-                    .for_each(|entry| assert_eq!(*entry, segment_row(&catalog, &entry["base_lsn"]), "{file}"));
+                for entry in entries {
+                    check_segment(file, &catalog, entry);
+                }
             } else {
                 assert_eq!(report["kind"], "index_page", "{file}");
-                entries.iter().for_each(|entry| check_child(file, &catalog, entry));
+                for entry in entries {
+                    check_child(file, &catalog, entry);
+                }
             }
         }
     }
