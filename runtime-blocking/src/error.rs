@@ -1,7 +1,8 @@
 //! What the handles may answer.
 use bucketlog_core::ids::Lsn;
+pub use crate::entropy::EntropyError;
+pub use bucketlog_core::reader::ReadError;
 pub use bucketlog_core::writer::{AppendError, AppendReason, BatchError, Fate, HaltCause, Halted, OptionsError};
-use std::sync::Arc;
 
 /// Why a partition could not be opened for writing.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -10,9 +11,9 @@ pub enum OpenError {
     /// An option outside its range.
     #[error(transparent)]
     Options(#[from] OptionsError),
-    /// The operating system gave no random bytes, without which a writer can't name itself.
-    #[error("no entropy: {0}")]
-    Entropy(Arc<str>),
+    /// Without random bytes a writer can't name itself.
+    #[error(transparent)]
+    Entropy(#[from] EntropyError),
     /// The claim failed.
     #[error("the partition could not be claimed: {0}")]
     Claim(#[source] HaltCause),

@@ -3,10 +3,14 @@ use crate::clock::Clock;
 use crate::error::OpenError;
 use crate::host::{Limits, Pool};
 use crate::metrics::MetricsSink;
-use crate::store::Store;
+use crate::entropy::{EntropyError, fresh_entropy};
+use crate::reader::{Reader, ReaderOptions};
+use crate::store::{LocalDir, Store};
 use crate::writer::{OpenFuture, Writer, WriterOptions};
 use bucketlog_core::format::keys::{LogKeys, StreamId};
 use bucketlog_core::ids::Partition;
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
@@ -55,6 +59,14 @@ pub struct Log {
 }
 
 impl Log {
+    /// Opens a stream in a local directory, which is created if need be.
+    ///
+    /// # Errors
+    /// The directory can't be used.
+    pub fn open_dir(path: impl AsRef<Path>, stream: StreamId) -> io::Result<Self> {
+        Ok(Self::open(Arc::new(LocalDir::open(path)?), stream, LogOptions::default()))
+    }
+
     /// Opens the stream. No request is made before a writer or reader needs one.
     pub fn open(store: Arc<dyn Store>, stream: StreamId, options: LogOptions) -> Self {
         let limits =
@@ -81,6 +93,14 @@ impl Log {
     /// [`Log::writer`] for tasks.
     pub fn writer_async(&self, partition: Partition, options: WriterOptions) -> OpenFuture {
         OpenFuture::new(Writer::claim(&self.pool, self.keys(partition), options))
+    }
+
+    /// A reader of a partition. It makes no request before it is asked.
+    ///
+    /// # Errors
+    /// The operating system gave no random bytes.
+    pub fn reader(&self, partition: Partition, options: ReaderOptions) -> Result<Reader, EntropyError> {
+        Ok(Reader::new(&self.pool, self.keys(partition), options, fresh_entropy()?))
     }
 
     /// The keys of a partition's objects.

@@ -10,6 +10,7 @@ pub use durability::{Committed, CommittedFuture, Durability, DurabilityFuture, F
 use crate::error::{
     AppendDurableError, AppendError, AppendReason, BatchError, CloseError, DurabilityError, FlushError, OpenError,
 };
+use crate::entropy::fresh_entropy;
 use crate::host::{Host, Pool};
 use crate::sync::Arc;
 use crate::trace;
@@ -59,7 +60,7 @@ impl Writer {
     /// Begins to claim a partition.
     pub(crate) fn claim(pool: &Pool, keys: LogKeys, mut options: WriterOptions) -> Result<Self, OpenError> {
         options.metrics |= pool.has_sink();
-        let machine = Machine::open(keys, options, entropy()?)?;
+        let machine = Machine::open(keys, options, fresh_entropy()?)?;
         Ok(Self { host: Host::new(pool, machine, WriterRole::new()) })
     }
 
@@ -240,12 +241,6 @@ impl Drop for Writer {
             trace::given_up(unproven);
         }
     }
-}
-
-fn entropy() -> Result<[u8; 32], OpenError> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(|error| OpenError::Entropy(error.to_string().into()))?;
-    Ok(bytes)
 }
 
 fn poll_opened(
