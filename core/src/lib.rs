@@ -6,4 +6,5 @@ pub mod format;
 pub mod ids;
 pub mod limits;
 pub mod metric;
+pub mod reader;
 pub mod writer;

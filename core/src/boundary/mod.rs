@@ -57,5 +57,5 @@ pub use fault::{Cause, Fault, Refusal, RefusalKind};
 pub use machine::Machine;
 pub use object::{ByteRange, Key, ObjectMeta, SwapCondition, Version};
 pub use op::{Completion, Op, OpId, Request, Ticket};
-pub(crate) use outstanding::Outstanding;
+pub(crate) use outstanding::{Answer, Outstanding};
 pub use time::{MonoTime, Now};

@@ -100,6 +100,11 @@ impl<W: Clone> Outstanding<W> {
         !self.inbox.is_empty() || !self.cancelled.is_empty()
     }
 
+    /// Number of operations that wait for an answer.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// Answers that came too late or twice.
     pub(crate) fn late(&self) -> u64 {
         self.late

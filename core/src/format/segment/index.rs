@@ -145,6 +145,11 @@ pub(super) fn write_index(out: &mut Vec<u8>, entries: &[BlockEntry], hash: HashA
 /// Checks the preamble and that exactly the counted entries follow; returns the index hash.
 fn read_preamble(cursor: &mut Cursor<'_>, len: usize, trailer: &Trailer) -> Result<u64, FormatError> {
     let fail = |kind, field: u64, detail: String| Err(error(kind, trailer, field, detail));
+    let named = trailer.block_index_length;
+    if len as u64 != u64::from(named) {
+        let kind = if (len as u64) < u64::from(named) { Truncated } else { Invalid };
+        return fail(kind, 0, format!("{len} bytes of an index of {named}"));
+    }
     cursor.magic(MAGIC)?;
     cursor.fixed_u16(Invalid, "preamble_len", PREAMBLE_LEN_FIELD)?;
     cursor.fixed_u16(Invalid, "flags", 0)?;
@@ -160,8 +165,7 @@ fn read_preamble(cursor: &mut Cursor<'_>, len: usize, trailer: &Trailer) -> Resu
     }
     let wanted = super::trailer::index_length(entry_count);
     if len as u64 != wanted {
-        let kind = if (len as u64) < wanted { Truncated } else { Invalid };
-        return fail(kind, 12, format!("{entry_count} entries take {wanted} bytes, but the index has {len}"));
+        return fail(Invalid, 12, format!("{entry_count} entries take {wanted} bytes, but the index has {len}"));
     }
     if entry_count != trailer.block_count {
         let detail = format!("entry_count is {entry_count}, but block_count is {}", trailer.block_count);
