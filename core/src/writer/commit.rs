@@ -324,9 +324,10 @@ impl Writer {
     }
 
     fn usurped(&self, found: &Head, is_mine: bool) -> HaltCause {
-        match is_mine {
-            true => HaltCause::ForeignCommit { key: self.head_name() },
-            false => HaltCause::Superseded { epoch: found.writer_epoch, writer: found.writer_id },
+        if is_mine {
+            HaltCause::ForeignCommit { key: self.head_name() }
+        } else {
+            HaltCause::Superseded { epoch: found.writer_epoch, writer: found.writer_id }
         }
     }
 

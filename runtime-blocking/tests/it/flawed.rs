@@ -104,7 +104,7 @@ impl Flawed {
         self.memory.stat(&Stat { key: key.clone() }, until).is_ok()
     }
 
-    fn replace(&self, key: &Key, body: Bytes, until: Instant) -> Result<SwapReply, Fault> {
+    fn replace(&self, key: &Key, body: &Bytes, until: Instant) -> Result<SwapReply, Fault> {
         loop {
             let condition = match self.memory.stat(&Stat { key: key.clone() }, until) {
                 Ok(reply) => SwapCondition::Matches(reply.meta.version.unwrap()),
@@ -135,8 +135,8 @@ fn is_for(key: &Key, check: &str) -> bool {
     key.as_str().contains(check)
 }
 
-fn same_version() -> Option<Version> {
-    Some(Version::from("the same"))
+fn same_version() -> Version {
+    Version::from("the same")
 }
 
 impl Store for Flawed {
@@ -162,7 +162,7 @@ impl Store for Flawed {
             (Flaw::MissingIsEmpty, Err(fault)) if fault.refusal() == Some(&RefusalKind::NotFound) => empty(),
             (Flaw::RangePastTheEndIsEmpty, Err(fault)) if fault.refusal() == Some(&RefusalKind::Invalid) => empty(),
             (Flaw::SwapKeepsVersion, Ok(GetReply::Found { version, .. })) => {
-                *version = same_version();
+                *version = Some(same_version());
                 reply
             }
             _ => reply,
@@ -220,13 +220,13 @@ impl Store for Flawed {
             Flaw::CreateDropsLaterPieces => request.body.truncate(1),
             Flaw::CreateForgetsEmptyObjects if whole.is_empty() => return Ok(CreateReply { version: None }),
             Flaw::CreateOverwrites => {
-                return Ok(CreateReply { version: self.replace(&request.key, whole, until)?.version });
+                return Ok(CreateReply { version: self.replace(&request.key, &whole, until)?.version });
             }
             Flaw::CreateChecksThenActs if !self.exists(&request.key, until) => {
                 if is_for(&request.key, "racing-creates") {
                     self.meet();
                 }
-                return Ok(CreateReply { version: self.replace(&request.key, whole, until)?.version });
+                return Ok(CreateReply { version: self.replace(&request.key, &whole, until)?.version });
             }
             _ => {}
         }
@@ -234,7 +234,7 @@ impl Store for Flawed {
     }
 
     fn swap(&self, request: &Swap, until: Instant) -> Result<SwapReply, Fault> {
-        let replace = || self.replace(&request.key, request.body.clone(), until);
+        let replace = || self.replace(&request.key, &request.body, until);
         match (self.flaw, &request.condition) {
             (Flaw::SwapAbsentOverwrites, SwapCondition::Absent) => replace(),
             (Flaw::SwapNeverMatches, SwapCondition::Matches(_)) => {
@@ -242,7 +242,7 @@ impl Store for Flawed {
             }
             (Flaw::SwapIgnoresVersion, SwapCondition::Matches(_)) if self.exists(&request.key, until) => replace(),
             (Flaw::SwapRevives, SwapCondition::Matches(_)) if !self.exists(&request.key, until) => replace(),
-            (Flaw::SwapKeepsVersion, _) => replace().map(|_| SwapReply { version: same_version() }),
+            (Flaw::SwapKeepsVersion, _) => replace().map(|_| SwapReply { version: Some(same_version()) }),
             (Flaw::SwapIsTorn, SwapCondition::Matches(_))
                 if is_for(&request.key, "torn") && self.met.fetch_add(1, SeqCst) == 0 =>
             {

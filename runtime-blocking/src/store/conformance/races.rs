@@ -7,8 +7,8 @@ use std::thread;
 
 const THREADS: usize = 16;
 const INCREMENTS: u64 = 5;
-/// A thread that loses this often will never win.
-const ATTEMPTS: usize = 10_000;
+/// A loss means that another thread won, or a conflict that tells nothing: a thread that loses this often never wins.
+const ATTEMPTS: u64 = 10 * THREADS as u64 * INCREMENTS;
 
 /// Runs `work` on every thread at once and gives their results.
 fn race<T: Send>(work: impl Fn(usize) -> Result<T, String> + Sync) -> Result<Vec<T>, String> {
