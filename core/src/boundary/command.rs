@@ -1,6 +1,6 @@
 //! The vocabulary of commands. No unconditional write can be expressed: an object is created if absent, or swapped.
 use super::op::{Op, OpId, Request, sealed};
-use super::{ByteRange, Completion, Fault, Key, ObjectMeta, SwapCondition, Version};
+use super::{ByteRange, Completion, Fault, Key, MonoTime, ObjectMeta, SwapCondition, Version};
 use crate::format::segment::{BlockCodec, BlockMeta, Codec, DecodedBlock, RawBlock, SealedBlock};
 use crate::format::{FormatError, HashAlgo};
 use bytes::Bytes;
@@ -46,6 +46,15 @@ macro_rules! requests { ($($(#[$doc:meta])* $name:ident => $reply:ty;)*) => {
             match self {
                 $(Self::$name(op) => op.id(),)*
                 Self::Cancel(id) => *id,
+            }
+        }
+
+        /// When the core stops waiting for the operation; `None` for a [`Command::Cancel`].
+        #[must_use]
+        pub fn deadline(&self) -> Option<MonoTime> {
+            match self {
+                $(Self::$name(op) => Some(op.deadline()),)*
+                Self::Cancel(_) => None,
             }
         }
     }

@@ -50,6 +50,13 @@ impl<R: Request> Op<R> {
         &self.request
     }
 
+    /// An operation that no machine of this crate issued, for tests of drivers.
+    #[cfg(feature = "model")]
+    #[doc(hidden)]
+    pub fn scripted(id: u64, deadline: MonoTime, request: R) -> Self {
+        Self { id: OpId(id), deadline, request }
+    }
+
     /// Parts the request from its ticket, so that a body can move away.
     pub fn split(self) -> (R, Ticket<R>) {
         (self.request, Ticket { id: self.id, kind: PhantomData })
@@ -86,5 +93,13 @@ impl Completion {
     #[must_use]
     pub fn id(&self) -> OpId {
         self.id
+    }
+
+    /// The answer, if it is one to a request of kind `R`, for tests of drivers.
+    #[cfg(feature = "model")]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn answer<R: Request>(self) -> Option<Result<R::Reply, Fault>> {
+        R::result(self.outcome)
     }
 }

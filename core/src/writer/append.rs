@@ -76,7 +76,7 @@ impl Writer {
             Status::Open { .. } => Ok(()),
             Status::Opening => Err(AppendReason::NotOpen),
             Status::Closing | Status::Closed => Err(AppendReason::Closed),
-            Status::Halted(halted) => Err(AppendReason::Halted(halted.cause.clone())),
+            Status::Halted(halted) => Err(AppendReason::Halted(Box::new(halted.cause.clone()))),
         }
     }
 

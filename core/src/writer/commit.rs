@@ -307,7 +307,7 @@ impl Writer {
             }
             Finding::Repeat => self.repeat(now, found),
             Finding::Rebase => self.rebase(now, token.clone()),
-            Finding::RetentionPassed => {
+            Finding::RetentionPassed if proposal.unresolved => {
                 self.halt(HaltCause::RetentionPassed { oldest: found.oldest_lsn });
             }
             // Nobody else commits under our name: what this means for the proposal can't be known.
@@ -315,7 +315,8 @@ impl Writer {
                 self.doubt();
                 self.halt(self.usurped(found, true));
             }
-            Finding::Lost => {
+            // Without a doubt to settle, retention hides nothing: every attempt was refused.
+            Finding::Lost | Finding::RetentionPassed => {
                 self.commit = Commit::Idle { not_before: now.mono };
                 self.halt(self.usurped(found, false));
             }
@@ -323,9 +324,10 @@ impl Writer {
     }
 
     fn usurped(&self, found: &Head, is_mine: bool) -> HaltCause {
-        match is_mine {
-            true => HaltCause::ForeignCommit { key: self.head_name() },
-            false => HaltCause::Superseded { epoch: found.writer_epoch, writer: found.writer_id },
+        if is_mine {
+            HaltCause::ForeignCommit { key: self.head_name() }
+        } else {
+            HaltCause::Superseded { epoch: found.writer_epoch, writer: found.writer_id }
         }
     }
 

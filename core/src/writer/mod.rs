@@ -52,6 +52,7 @@ enum Note {
 }
 
 /// One incarnation of the owner of one partition. See the [module](self) for the way of a record through it.
+#[expect(clippy::struct_field_names, reason = "`writer_id` is the protocol's name")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Writer {
     options: WriterOptions,

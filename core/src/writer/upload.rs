@@ -109,7 +109,7 @@ impl Writer {
             return;
         };
         match result {
-            Ok(_) => self.stored(now, serial, object, since),
+            Ok(_) => self.stored(now, serial, &object, since),
             // Somebody stored this key: ourselves, in an attempt whose answer was lost, or a clone of ourselves.
             Err(fault) if fault.refusal() == Some(&RefusalKind::Precondition) => {
                 segment.stage = Stage::Occupied { object, at: now.mono, failures, since };
@@ -127,7 +127,7 @@ impl Writer {
         match result {
             Ok(GetReply::Found { body, total_size, .. }) => {
                 if Trailer::decode(&body, total_size).is_ok_and(|found| found == object.trailer) {
-                    self.stored(now, serial, object, since);
+                    self.stored(now, serial, &object, since);
                 } else {
                     self.halt(HaltCause::KeyCollision { key: object.key.as_str().into() });
                 }
@@ -163,13 +163,14 @@ impl Writer {
         }
         let at = now.mono.after(self.options.backoff.delay(failures, &fault, &mut self.entropy));
         let Some(segment) = self.segment_mut(serial) else { return };
-        segment.stage = match occupied {
-            true => Stage::Occupied { object, at, failures, since },
-            false => Stage::Ready { object, at, failures, since },
+        segment.stage = if occupied {
+            Stage::Occupied { object, at, failures, since }
+        } else {
+            Stage::Ready { object, at, failures, since }
         };
     }
 
-    fn stored(&mut self, now: Now, serial: u64, object: Object, since: MonoTime) {
+    fn stored(&mut self, now: Now, serial: u64, object: &Object, since: MonoTime) {
         self.measure(|_| {
             let mut metric = super::Metric::new("writer.segment_finalize", object.trailer.partition);
             (metric.start_lsn, metric.next_lsn) = (object.entry.base_lsn, object.entry.last_lsn);

@@ -70,8 +70,8 @@ proptest! {
             let found = index.block_of(*lsn).and_then(|i| blocks[i].record(*lsn));
             prop_assert_eq!(found.as_ref(), Some(record));
             let first = records.iter().find(|(_, r)| r.timestamp >= record.timestamp).map(|(lsn, _)| *lsn);
-            let found = index.block_at_timestamp(record.timestamp).and_then(|i| blocks[i].find_timestamp(record.timestamp));
-            prop_assert_eq!(found, first);
+            let block = index.block_at_timestamp(record.timestamp).map(|i| &blocks[i]);
+            prop_assert_eq!(block.and_then(|block| block.find_timestamp(record.timestamp)), first);
         }
     }
 
@@ -131,7 +131,12 @@ proptest! {
     }
 
     #[test]
-    fn every_changed_byte_is_noticed(header in header(), records in records(), place in any::<prop::sample::Index>(), flip in 1_u8..) {
+    fn every_changed_byte_is_noticed(
+        header in header(),
+        records in records(),
+        place in any::<prop::sample::Index>(),
+        flip in 1_u8..,
+    ) {
         let object = write(&header, &records, 300).to_bytes();
         let mut damaged = object.to_vec();
         let place = place.index(damaged.len());

@@ -364,16 +364,17 @@ fn check_counts(active: u32, leaf_limit: u32, levels: u32) -> Result<u8, Flaw> {
 
 fn decode_section(fields: &mut Cursor<'_>, level: u8, index_limit: u32) -> Result<Vec<PageRef>, FormatError> {
     let start = fields.offset();
+    let in_section = |flaw: Flaw| flaw.within(Section::HeadSection, start);
     let (magic, found_level) = (fields.array::<4>()?, fields.u8()?);
+    require(magic == SECTION_MAGIC, 0, || format!("magic must be \"PLCS\", found \"{}\"", magic.escape_ascii()))
+        .map_err(in_section)?;
+    require(found_level == level, 4, || format!("level must be {level} here, found {found_level}"))
+        .map_err(in_section)?;
     fields.reserved::<3>()?;
     let entries = fields.u32()?;
+    require(entries < index_limit, 8, || format!("{entries} entries, the index limit is {index_limit}"))
+        .map_err(in_section)?;
     fields.reserved::<4>()?;
-    let check = || {
-        require(magic == SECTION_MAGIC, 0, || format!("magic must be \"PLCS\", found \"{}\"", magic.escape_ascii()))?;
-        require(found_level == level, 4, || format!("level must be {level} here, found {found_level}"))?;
-        require(entries < index_limit, 8, || format!("{entries} entries, the index limit is {index_limit}"))
-    };
-    check().map_err(|flaw| flaw.within(Section::HeadSection, start))?;
     decode_run(fields, entries)
 }
 

@@ -176,11 +176,17 @@ impl Head {
         if entry.base_lsn != self.next_lsn {
             return Err(TreeError::NotContiguous { expected: self.next_lsn, found: entry.base_lsn });
         }
-        if let Some(last) = self.last_segment.map(|last| last.max_timestamp).filter(|last| entry.min_timestamp < *last)
-        {
+        if let Some(last) = self.last_timestamp().filter(|last| entry.min_timestamp < *last) {
             return Err(TreeError::TimestampOrder { last, found: entry.min_timestamp });
         }
         entry.last_lsn.checked_add(1).ok_or(TreeError::LsnExhausted)
+    }
+
+    /// The log's last timestamp. The formats don't bind the last root's to the last segment's, but a head in which time
+    /// goes back from one root to the next would be refused by every reader.
+    fn last_timestamp(&self) -> Option<TimestampMs> {
+        let root = self.sections.iter().find_map(|section| section.last()).map(|root| root.max_timestamp);
+        self.last_segment.map(|last| last.max_timestamp).max(root)
     }
 
     /// Whether one more segment would fill every node, section 64 included.

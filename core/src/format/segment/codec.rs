@@ -78,8 +78,8 @@ impl BlockCodec {
     /// block's memory.
     ///
     /// # Errors
-    /// [`FormatErrorKind::TooLarge`] for a block above 16 MiB, [`Invalid`] for one that breaks another rule of objlog formats 1.2 or
-    /// for a level out of range. Offsets are relative to the block.
+    /// [`FormatErrorKind::TooLarge`] for a block above 16 MiB, [`Invalid`] for one that breaks another rule of objlog
+    /// formats 1.2 or for a level out of range. Offsets are relative to the block.
     pub fn seal(
         &mut self,
         block: &RawBlock,
@@ -111,7 +111,8 @@ impl BlockCodec {
     ///
     /// # Errors
     /// [`Mismatch`] when a size differs from `meta`, [`Integrity`] for a wrong hash, [`Invalid`] for undecodable bytes
-    /// and for `meta` or records that break a rule of objlog formats 1.2 or 1.3, [`FormatErrorKind::TooLarge`] for those above a limit.
+    /// and for `meta` or records that break a rule of objlog formats 1.2 or 1.3, [`FormatErrorKind::TooLarge`] for
+    /// those above a limit.
     pub fn open(
         &mut self,
         meta: &BlockMeta,

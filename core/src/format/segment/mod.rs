@@ -6,8 +6,8 @@
 //!
 //! Writing: [`BlockBuilder`] collects [`Record`]s, [`BlockCodec::seal`] compresses and hashes the result, and
 //! [`SegmentAssembler`] lays sealed blocks out as an object. Reading goes the other way: [`Trailer::decode`] and
-//! [`BlockIndex::decode`] (or [`open_whole`]) find a block, [`BlockIndex::block_payload`] takes it out of the object, and
-//! [`BlockCodec::open`] turns it into a [`DecodedBlock`].
+//! [`BlockIndex::decode`] (or [`open_whole`]) find a block, [`BlockIndex::block_payload`] takes it out of the object,
+//! and [`BlockCodec::open`] turns it into a [`DecodedBlock`].
 #![deny(
     clippy::unwrap_used,
     clippy::expect_used,

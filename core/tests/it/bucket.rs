@@ -1,0 +1,178 @@
+//! A bucket in memory that executes commands, for tests of the machines.
+use bucketlog_core::boundary::{
+    ByteRange, Command, Completion, CreateReply, Fault, Get, GetReply, Key, ListReply, ObjectMeta, RefusalKind,
+    StatReply, SwapCondition, SwapReply, Version,
+};
+use bucketlog_core::format::segment::BlockCodec;
+use bytes::Bytes;
+use std::collections::BTreeMap;
+
+/// Objects with unique versions, and a count of every request by kind.
+#[derive(Debug, Default)]
+pub(crate) struct Bucket {
+    objects: BTreeMap<Key, (Bytes, u64)>,
+    versions: u64,
+    codec: BlockCodec,
+    pub(crate) requests: BTreeMap<&'static str, usize>,
+}
+
+fn version(number: u64) -> Version {
+    Version::from(format!("\"v{number}\""))
+}
+
+fn refused<T>(kind: RefusalKind) -> Result<T, Fault> {
+    Err(Fault::refused(kind, "by the test's bucket"))
+}
+
+impl Bucket {
+    /// Executes a command and answers it; `None` for a cancellation.
+    pub(crate) fn execute(&mut self, command: Command) -> Option<Completion> {
+        *self.requests.entry(kind(&command)).or_default() += 1;
+        Some(match command {
+            Command::Get(op) => {
+                let (get, ticket) = op.split();
+                ticket.done(self.get(&get))
+            }
+            Command::Stat(op) => {
+                let (stat, ticket) = op.split();
+                let meta = self.objects.get(&stat.key).map(|(body, v)| meta(&stat.key, body, *v));
+                ticket.done(meta.map_or_else(|| refused(RefusalKind::NotFound), |meta| Ok(StatReply { meta })))
+            }
+            Command::List(op) => {
+                let (list, ticket) = op.split();
+                let rows = self.objects.iter().filter(|(key, _)| key.as_str().starts_with(list.prefix.as_str()));
+                let rows = rows.filter(|(key, _)| list.after.as_ref().is_none_or(|after| *key > after));
+                let objects = rows.map(|(key, (body, v))| meta(key, body, *v)).collect();
+                ticket.done(Ok(ListReply { objects, more: false }))
+            }
+            Command::Delete(op) => {
+                let (delete, ticket) = op.split();
+                self.objects.remove(&delete.key);
+                ticket.done(Ok(()))
+            }
+            Command::Create(op) => {
+                let (create, ticket) = op.split();
+                let reply = self.swap(create.key, create.body.concat().into(), &SwapCondition::Absent);
+                ticket.done(reply.map(|version| CreateReply { version: Some(version) }))
+            }
+            Command::Swap(op) => {
+                let (swap, ticket) = op.split();
+                let reply = self.swap(swap.key, swap.body, &swap.condition);
+                ticket.done(reply.map(|version| SwapReply { version: Some(version) }))
+            }
+            Command::EncodeBlock(op) => {
+                let (encode, ticket) = op.split();
+                ticket.done(Ok(encode.run(&mut self.codec)))
+            }
+            Command::DecodeBlock(op) => {
+                let (decode, ticket) = op.split();
+                ticket.done(Ok(decode.run(&mut self.codec)))
+            }
+            Command::Cancel(_) => return None,
+            other => panic!("no such command: {other:?}"),
+        })
+    }
+
+    /// Does what a write asks for without answering it, as a request does that lands after its sender gave up.
+    pub(crate) fn land(&mut self, write: Write) {
+        let _ = self.swap(write.key, write.body, &write.condition);
+    }
+
+    fn get(&self, get: &Get) -> Result<GetReply, Fault> {
+        let Some((object, v)) = self.objects.get(&get.key) else { return refused(RefusalKind::NotFound) };
+        if get.if_none_match.as_ref() == Some(&version(*v)) {
+            return Ok(GetReply::NotModified);
+        }
+        if get.if_match.as_ref().is_some_and(|wanted| *wanted != version(*v)) {
+            return refused(RefusalKind::Precondition);
+        }
+        let size = object.len() as u64;
+        let (from, to) = match get.range {
+            ByteRange::All => (0, size),
+            ByteRange::FromTo(from, to) => (from, to.min(size)),
+            ByteRange::Suffix(n) => (size.saturating_sub(n), size),
+        };
+        if from > to || to - from > get.max_len || (from == to && size > 0) {
+            return refused(RefusalKind::Invalid);
+        }
+        let range = usize::try_from(from).unwrap()..usize::try_from(to).unwrap();
+        Ok(GetReply::Found { body: object.slice(range), version: Some(version(*v)), total_size: size })
+    }
+
+    fn swap(&mut self, key: Key, body: Bytes, condition: &SwapCondition) -> Result<Version, Fault> {
+        let present = self.objects.get(&key).map(|(_, v)| version(*v));
+        match (condition, present) {
+            (SwapCondition::Absent, None) => {}
+            (SwapCondition::Matches(wanted), Some(found)) if *wanted == found => {}
+            (SwapCondition::Matches(_), None) => return refused(RefusalKind::NotFound),
+            _ => return refused(RefusalKind::Precondition),
+        }
+        Ok(self.put(key, body))
+    }
+
+    /// Replaces an object without any condition, as an operator's hand does.
+    pub(crate) fn put(&mut self, key: impl Into<Key>, body: Bytes) -> Version {
+        self.versions += 1;
+        self.objects.insert(key.into(), (body, self.versions));
+        version(self.versions)
+    }
+
+    /// Removes an object, as an operator's hand does.
+    pub(crate) fn remove(&mut self, key: &str) -> Option<Bytes> {
+        self.objects.remove(&Key::from(key)).map(|(body, _)| body)
+    }
+
+    pub(crate) fn body(&self, key: &str) -> Option<&Bytes> {
+        self.objects.get(&Key::from(key)).map(|(body, _)| body)
+    }
+
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.objects.keys().map(Key::as_str)
+    }
+}
+
+/// What a write does to a bucket, apart from who asked for it.
+#[derive(Debug)]
+pub(crate) struct Write {
+    key: Key,
+    body: Bytes,
+    condition: SwapCondition,
+}
+
+impl Write {
+    /// The write that a command asks for; a read asks for none.
+    pub(crate) fn of(command: &Command) -> Option<Self> {
+        match command {
+            Command::Create(op) => {
+                let create = op.request();
+                let (key, body) = (create.key.clone(), create.body.concat().into());
+                Some(Self { key, body, condition: SwapCondition::Absent })
+            }
+            Command::Swap(op) => {
+                let swap = op.request();
+                Some(Self { key: swap.key.clone(), body: swap.body.clone(), condition: swap.condition.clone() })
+            }
+            _ => None,
+        }
+    }
+}
+
+fn meta(key: &Key, body: &Bytes, v: u64) -> ObjectMeta {
+    ObjectMeta { key: key.clone(), size: body.len() as u64, version: Some(version(v)), modified: None }
+}
+
+/// The command's kind, as scenarios write it.
+pub(crate) fn kind(command: &Command) -> &'static str {
+    match command {
+        Command::Get(_) => "GET",
+        Command::Stat(_) => "STAT",
+        Command::List(_) => "LIST",
+        Command::Delete(_) => "DELETE",
+        Command::Create(_) => "CREATE",
+        Command::Swap(_) => "SWAP",
+        Command::EncodeBlock(_) => "ENCODE",
+        Command::DecodeBlock(_) => "DECODE",
+        Command::Cancel(_) => "CANCEL",
+        _ => "?",
+    }
+}

@@ -1,0 +1,53 @@
+//! The two clocks that machines are told.
+use crate::sync::Arc;
+use bucketlog_core::boundary::{MonoTime, Now};
+use bucketlog_core::ids::TimestampMs;
+use std::fmt;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// The process's monotonic clock, counted from an origin, and a wall clock.
+#[derive(Clone)]
+pub(crate) struct Clock {
+    origin: Instant,
+    wall: Arc<dyn Fn() -> TimestampMs + Send + Sync>,
+}
+
+impl Clock {
+    /// The system's clocks.
+    pub(crate) fn system() -> Self {
+        Self::with_wall(system_wall)
+    }
+
+    /// The system's monotonic clock beside another wall clock.
+    pub(crate) fn with_wall(wall: impl Fn() -> TimestampMs + Send + Sync + 'static) -> Self {
+        Self { origin: Instant::now(), wall: Arc::new(wall) }
+    }
+
+    pub(crate) fn now(&self) -> Now {
+        Now { mono: self.mono(), wall: (self.wall)() }
+    }
+
+    pub(crate) fn mono(&self) -> MonoTime {
+        MonoTime::default().after(self.origin.elapsed())
+    }
+
+    /// A moment of the machines' scale as the standard library knows it.
+    pub(crate) fn instant(&self, moment: MonoTime) -> Instant {
+        const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
+        self.origin.checked_add(Duration::from_nanos(moment.0)).unwrap_or_else(|| Instant::now() + FAR)
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Clock").field("origin", &self.origin).finish_non_exhaustive()
+    }
+}
+
+fn system_wall() -> TimestampMs {
+    let millis = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+    TimestampMs(match SystemTime::now().duration_since(UNIX_EPOCH) {
+        Ok(after) => millis(after),
+        Err(before) => -millis(before.duration()),
+    })
+}

@@ -1,0 +1,114 @@
+//! The entrance: one stream in one store.
+use crate::clock::Clock;
+use crate::entropy::{EntropyError, fresh_entropy};
+use crate::error::OpenError;
+use crate::host::{Limits, Pool};
+use crate::metrics::MetricsSink;
+use crate::reader::{Reader, ReaderOptions};
+use crate::store::{LocalDir, Store};
+use crate::writer::{OpenFuture, Writer, WriterOptions};
+use bucketlog_core::format::keys::{LogKeys, StreamId};
+use bucketlog_core::ids::Partition;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::available_parallelism;
+
+/// Options that all handles of a log share.
+#[derive(Clone, Debug)]
+pub struct LogOptions {
+    /// Threads that wait for the store; default 8. They are started as there is work for them. With 0 only blocking
+    /// callers make progress, one request at a time each.
+    pub threads: usize,
+    /// Blocks compressed or decompressed at once, by those threads and by waiting callers; at least 1, by default the
+    /// number of cores.
+    pub cpu_threads: usize,
+    /// Segments and pages uploaded at once, over all writers; at least 1, default 4.
+    pub max_uploads: usize,
+    /// Where the objects lie; by default under `objlog` (objlog formats 3).
+    pub prefixes: Option<Prefixes>,
+    /// Receives what the machines report; default none.
+    pub metrics: Option<Arc<dyn MetricsSink>>,
+}
+
+impl Default for LogOptions {
+    fn default() -> Self {
+        let cpu_threads = available_parallelism().map_or(1, usize::from);
+        Self { threads: 8, cpu_threads, max_uploads: 4, prefixes: None, metrics: None }
+    }
+}
+
+/// Where the objects of a log lie in their store (objlog formats 3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prefixes {
+    /// Prefix of heads and pages.
+    pub catalog: String,
+    /// Prefix of segments.
+    pub data_root: String,
+}
+
+/// One stream in one store: the entrance to its writers and readers. Cloning is cheap.
+///
+/// All handles of a log share its threads and limits. They may be dropped in any order; the threads end with the last
+/// of them. An idle log does nothing.
+#[derive(Clone, Debug)]
+pub struct Log {
+    pool: Pool,
+    stream: StreamId,
+    prefixes: Option<Prefixes>,
+}
+
+impl Log {
+    /// Opens a stream in a local directory, which is created if need be.
+    ///
+    /// # Errors
+    /// The directory can't be used.
+    pub fn open_dir(path: impl AsRef<Path>, stream: StreamId) -> io::Result<Self> {
+        Ok(Self::open(Arc::new(LocalDir::open(path)?), stream, LogOptions::default()))
+    }
+
+    /// Opens the stream. No request is made before a writer or reader needs one.
+    pub fn open(store: Arc<dyn Store>, stream: StreamId, options: LogOptions) -> Self {
+        let limits =
+            Limits { threads: options.threads, computations: options.cpu_threads, uploads: options.max_uploads };
+        let pool = Pool::new(store, Clock::system(), limits, options.metrics);
+        Self { pool, stream, prefixes: options.prefixes }
+    }
+
+    /// The stream's name.
+    #[must_use]
+    pub fn stream(&self) -> &StreamId {
+        &self.stream
+    }
+
+    /// Claims a partition for writing, which fences its present owner, and blocks until that is decided: one read and
+    /// one swap of the head where nobody else claims it.
+    ///
+    /// # Errors
+    /// A bad option, or a claim that failed. A claim that ended without an answer may yet fence the present owner.
+    pub fn writer(&self, partition: Partition, options: WriterOptions) -> Result<Writer, OpenError> {
+        Writer::claim(&self.pool, self.keys(partition), options)?.opened()
+    }
+
+    /// [`Log::writer`] for tasks.
+    pub fn writer_async(&self, partition: Partition, options: WriterOptions) -> OpenFuture {
+        OpenFuture::new(Writer::claim(&self.pool, self.keys(partition), options))
+    }
+
+    /// A reader of a partition. It makes no request before it is asked.
+    ///
+    /// # Errors
+    /// The operating system gave no random bytes.
+    pub fn reader(&self, partition: Partition, options: ReaderOptions) -> Result<Reader, EntropyError> {
+        Ok(Reader::new(&self.pool, self.keys(partition), options, fresh_entropy()?))
+    }
+
+    /// The keys of a partition's objects.
+    #[must_use]
+    pub fn keys(&self, partition: Partition) -> LogKeys {
+        match &self.prefixes {
+            None => LogKeys::new(&self.stream, partition),
+            Some(at) => LogKeys::with_prefixes(&at.catalog, &at.data_root, &self.stream, partition),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! One check's view of the store: its own keys, and answers turned into messages.
+use crate::store::Store;
+use bucketlog_core::boundary::{
+    ByteRange, Create, Delete, Fault, Get, GetReply, Key, List, ListReply, ObjectMeta, RefusalKind, Stat, Swap,
+    SwapCondition, Version,
+};
+use bytes::Bytes;
+use std::fmt::Debug;
+use std::time::{Duration, Instant};
+
+pub(super) struct Case<'a> {
+    store: &'a dyn Store,
+    prefix: String,
+}
+
+/// What a read gave.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub(super) body: Bytes,
+    pub(super) version: Option<Version>,
+    pub(super) total_size: u64,
+}
+
+impl<'a> Case<'a> {
+    pub(super) fn new(store: &'a dyn Store, prefix: &str) -> Self {
+        Self { store, prefix: prefix.to_owned() }
+    }
+
+    pub(super) fn key(&self, name: &str) -> Key {
+        Key::from(format!("{}/{name}", self.prefix))
+    }
+
+    pub(super) fn create(&self, name: &str, body: &[u8]) -> Result<(), Fault> {
+        self.create_pieces(name, vec![Bytes::copy_from_slice(body)])
+    }
+
+    pub(super) fn create_pieces(&self, name: &str, body: Vec<Bytes>) -> Result<(), Fault> {
+        self.store.create(&Create { key: self.key(name), body }, until()).map(drop)
+    }
+
+    pub(super) fn swap(&self, name: &str, condition: SwapCondition, body: &[u8]) -> Result<Option<Version>, Fault> {
+        let swap = Swap { key: self.key(name), body: Bytes::copy_from_slice(body), condition };
+        Ok(self.store.swap(&swap, until())?.version)
+    }
+
+    /// Swaps and gives the version that a read tells then.
+    pub(super) fn swapped(&self, name: &str, condition: SwapCondition, body: &[u8]) -> Result<Version, String> {
+        let told = done("swap", self.swap(name, condition, body))?;
+        let version = self.state(name, body)?;
+        if let Some(told) = told {
+            equal("version told by the swap", &told, &version)?;
+        }
+        Ok(version)
+    }
+
+    pub(super) fn delete(&self, name: &str) -> Result<(), Fault> {
+        self.store.delete(&Delete { key: self.key(name) }, until())
+    }
+
+    pub(super) fn stat(&self, name: &str) -> Result<ObjectMeta, Fault> {
+        Ok(self.store.stat(&Stat { key: self.key(name) }, until())?.meta)
+    }
+
+    pub(super) fn get(&self, get: &Get) -> Result<GetReply, Fault> {
+        self.store.get(get, until())
+    }
+
+    /// A read without conditions.
+    pub(super) fn read(&self, name: &str, range: ByteRange) -> Result<Found, Fault> {
+        match self.get(&self.whole(name, range))? {
+            GetReply::Found { body, version, total_size } => Ok(Found { body, version, total_size }),
+            GetReply::NotModified => Err(Fault::indeterminate("NotModified for a read without a condition")),
+        }
+    }
+
+    pub(super) fn whole(&self, name: &str, range: ByteRange) -> Get {
+        Get::new(self.key(name), range, 1 << 20)
+    }
+
+    /// The version of an object that must hold exactly `body`.
+    pub(super) fn state(&self, name: &str, body: &[u8]) -> Result<Version, String> {
+        let found = self.holds(name, body)?;
+        found
+            .version
+            .ok_or_else(|| "a whole read of a small object tells no version, so it can't be swapped".to_owned())
+    }
+
+    /// The object must hold exactly `body`.
+    pub(super) fn holds(&self, name: &str, body: &[u8]) -> Result<Found, String> {
+        let found = done("read", self.read(name, ByteRange::All))?;
+        equal("content", &found.body.as_ref(), &body)?;
+        equal("total size", &found.total_size, &(body.len() as u64))?;
+        Ok(found)
+    }
+
+    /// A page of the keys that begin with `prefix`, which is relative to the check's own.
+    pub(super) fn list(&self, prefix: &str, after: Option<&str>, limit: u16) -> Result<ListReply, String> {
+        let list = List { prefix: self.key(prefix), after: after.map(|after| self.key(after)), limit };
+        done("list", self.store.list(&list, until()))
+    }
+
+    /// Names of listed objects, relative to the check's own prefix.
+    pub(super) fn names(&self, reply: &ListReply) -> Vec<String> {
+        let relative = |key: &str| key.strip_prefix(&format!("{}/", self.prefix)).unwrap_or(key).to_owned();
+        reply.objects.iter().map(|row| relative(row.key.as_str())).collect()
+    }
+}
+
+fn until() -> Instant {
+    Instant::now() + Duration::from_secs(30)
+}
+
+/// What must be done is done.
+pub(super) fn done<T>(what: &str, result: Result<T, Fault>) -> Result<T, String> {
+    result.map_err(|fault| format!("{what}: {fault}"))
+}
+
+/// What must be refused is refused, in one of these ways.
+pub(super) fn refused<T: Debug>(what: &str, result: Result<T, Fault>, kinds: &[RefusalKind]) -> Result<(), String> {
+    match result {
+        Err(fault) if fault.refusal().is_some_and(|kind| kinds.contains(kind)) => Ok(()),
+        Err(fault) => Err(format!("{what}: expected a refusal of kind {kinds:?}, got {fault}")),
+        Ok(reply) => Err(format!("{what}: expected a refusal of kind {kinds:?}, got {reply:?}")),
+    }
+}
+
+pub(super) fn equal<T: PartialEq + Debug>(what: &str, actual: &T, expected: &T) -> Result<(), String> {
+    if actual == expected { Ok(()) } else { Err(format!("{what}: expected {expected:?}, got {actual:?}")) }
+}
+
+/// The loser of a race of conditional writes.
+pub(super) fn lost(fault: &Fault) -> bool {
+    matches!(fault.refusal(), Some(RefusalKind::Precondition | RefusalKind::Conflict))
+}

@@ -1,0 +1,104 @@
+//! What every store must do, as checks that the author of a store can run against it.
+//!
+//! ```
+//! use bucketlog_blocking::store::{Memory, conformance};
+//!
+//! let report = conformance::check(&Memory::new(), "conformance");
+//! assert!(report.passed(), "{report}");
+//! ```
+mod case;
+mod listings;
+mod races;
+mod reads;
+mod writes;
+
+use super::Store;
+use case::Case;
+use std::fmt;
+
+type Run = fn(&Case<'_>) -> Result<(), String>;
+
+/// Name, and what is checked under it. Names are stable; new ones may come.
+const CHECKS: &[(&str, Run)] = &[
+    ("create-is-read-back", writes::create_is_read_back),
+    ("create-concatenates-pieces", writes::create_concatenates_pieces),
+    ("create-twice-is-refused", writes::create_twice_is_refused),
+    ("swap-absent", writes::swap_absent),
+    ("swap-matches", writes::swap_matches),
+    ("swap-with-stale-version-is-refused", writes::swap_with_stale_version_is_refused),
+    ("swap-of-missing-is-refused", writes::swap_of_missing_is_refused),
+    ("swap-changes-version", writes::swap_changes_version),
+    ("delete-is-idempotent", writes::delete_is_idempotent),
+    ("delete-frees-the-key", writes::delete_frees_the_key),
+    ("zero-length-objects", writes::zero_length_objects),
+    ("odd-keys", writes::odd_keys),
+    ("missing-object-is-not-found", reads::missing_object_is_not_found),
+    ("ranges", reads::ranges),
+    ("range-past-the-end-is-invalid", reads::range_past_the_end_is_invalid),
+    ("max-len", reads::max_len),
+    ("if-match", reads::if_match),
+    ("if-none-match", reads::if_none_match),
+    ("stat", reads::stat),
+    ("list-is-ascending", listings::list_is_ascending),
+    ("list-prefix-is-text", listings::list_prefix_is_text),
+    ("list-after", listings::list_after),
+    ("list-pages", listings::list_pages),
+    ("list-tells-sizes", listings::list_tells_sizes),
+    ("racing-creates-have-one-winner", races::racing_creates_have_one_winner),
+    ("racing-swaps-lose-no-update", races::racing_swaps_lose_no_update),
+    ("reads-are-never-torn", races::reads_are_never_torn),
+];
+
+/// Runs every check on objects below `prefix`, which should hold none yet and is not cleaned up.
+///
+/// Some checks use up to 16 threads. Every request has 30 s; a store that answers within them needs a few hundred
+/// requests' time in all. Answers that the contract leaves open pass in either form: a swap of a missing object may be
+/// `NotFound` or `Precondition`, the loser of a race `Precondition` or `Conflict`, a suffix of an empty object the empty
+/// body or `Invalid`.
+pub fn check(store: &dyn Store, prefix: &str) -> Report {
+    let run = |&(name, run): &(&'static str, Run)| {
+        let failure = run(&Case::new(store, &format!("{prefix}/{name}"))).err();
+        Check { name, failure }
+    };
+    Report { checks: CHECKS.iter().map(run).collect() }
+}
+
+/// What [`check`] found.
+#[must_use = "a store that fails a check loses or tears data"]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Every check that ran, in order.
+    pub checks: Vec<Check>,
+}
+
+/// One check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// Which.
+    pub name: &'static str,
+    /// What was expected and what came instead; `None` if the store passed.
+    pub failure: Option<String>,
+}
+
+impl Report {
+    /// Whether the store did everything right.
+    #[must_use]
+    pub fn passed(&self) -> bool {
+        self.failures().next().is_none()
+    }
+
+    /// Names and messages of the checks that failed.
+    pub fn failures(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.checks.iter().filter_map(|check| Some((check.name, check.failure.as_deref()?)))
+    }
+}
+
+impl fmt::Display for Report {
+    /// One line per failed check and one with the count.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, message) in self.failures() {
+            writeln!(f, "{name}: {message}")?;
+        }
+        write!(f, "{} of {} checks failed", self.failures().count(), self.checks.len())
+    }
+}

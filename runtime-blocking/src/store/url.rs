@@ -1,0 +1,79 @@
+//! Stores by URL, for tools.
+use super::{LocalDir, Memory, Store};
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Opens the store that a URL names: `file:///absolute/path` is a [`LocalDir`] (the path is taken as it is, without
+/// percent-decoding), `memory:` a fresh, empty [`Memory`].
+///
+/// # Errors
+/// Another scheme, a path that is not absolute, or a directory that can't be opened.
+pub fn open_url(url: &str) -> Result<Arc<dyn Store>, OpenStoreError> {
+    match url.split_once(':') {
+        Some(("memory", "")) => Ok(Arc::new(Memory::new())),
+        Some(("memory", _)) => Err(OpenStoreError::MemoryWithPath),
+        Some(("file", rest)) => open_directory(rest),
+        Some((scheme, _)) => Err(OpenStoreError::UnsupportedScheme { scheme: Some(scheme.to_owned()) }),
+        None => Err(OpenStoreError::UnsupportedScheme { scheme: None }),
+    }
+}
+
+fn open_directory(rest: &str) -> Result<Arc<dyn Store>, OpenStoreError> {
+    let path = match rest.strip_prefix("//") {
+        Some(path) if Path::new(path).is_absolute() => PathBuf::from(path),
+        _ => return Err(OpenStoreError::NotAbsolute),
+    };
+    match LocalDir::open(&path) {
+        Ok(store) => Ok(Arc::new(store)),
+        Err(cause) => Err(OpenStoreError::Directory { path, cause }),
+    }
+}
+
+/// Why a URL names no store that can be opened.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum OpenStoreError {
+    /// No scheme, or one that this build doesn't know.
+    UnsupportedScheme {
+        /// The text before the first colon; `None` without a colon.
+        scheme: Option<String>,
+    },
+    /// `file:` without an absolute path after `//`.
+    NotAbsolute,
+    /// `memory:` with something after it.
+    MemoryWithPath,
+    /// The directory can't be made or opened.
+    Directory {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        cause: io::Error,
+    },
+}
+
+impl fmt::Display for OpenStoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnsupportedScheme { scheme: Some(scheme) } => {
+                write!(f, "unsupported scheme `{scheme}`; this build knows file:// and memory:")
+            }
+            Self::UnsupportedScheme { scheme: None } => {
+                f.write_str("a store URL begins with a scheme; this build knows file:// and memory:")
+            }
+            Self::NotAbsolute => f.write_str("a file URL needs an absolute path: file:///path"),
+            Self::MemoryWithPath => f.write_str("`memory:` stands alone: a store in memory has no name"),
+            Self::Directory { path, .. } => write!(f, "can't open the directory {}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for OpenStoreError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Directory { cause, .. } => Some(cause),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! The handle of a writer.
+mod durability;
+mod role;
+
+pub use bucketlog_core::writer::{
+    BatchPolicy, PendingLimits, Status, TimestampPolicy, Watermarks, WriterOptions, WriterStats,
+};
+pub use durability::{Committed, CommittedFuture, Durability, DurabilityFuture, FlushFuture};
+
+use crate::entropy::fresh_entropy;
+use crate::error::{
+    AppendDurableError, AppendError, AppendReason, BatchError, CloseError, DurabilityError, FlushError, OpenError,
+};
+use crate::host::{Host, Pool};
+use crate::sync::Arc;
+use crate::trace;
+use bucketlog_core::boundary::Now;
+use bucketlog_core::format::keys::LogKeys;
+use bucketlog_core::format::segment::Record;
+use bucketlog_core::ids::{Lsn, WriterId};
+use bucketlog_core::writer::Writer as Machine;
+use role::{WriterHost, WriterRole};
+use std::future::Future;
+use std::ops::Range;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+/// An accepted record.
+#[derive(Clone, Debug)]
+pub struct Appended {
+    /// Its position in the log, once it is durable.
+    pub lsn: Lsn,
+    /// Tells when it is durable.
+    pub durability: Durability,
+}
+
+/// An accepted batch; a reader sees all of it or nothing.
+#[derive(Clone, Debug)]
+pub struct AppendedBatch {
+    /// The positions of its records in the log, once it is durable.
+    pub lsns: Range<Lsn>,
+    /// Tells when it is durable.
+    pub durability: Durability,
+}
+
+/// The owner of one partition: nobody else appends to it, and whoever claims it next fences this one.
+///
+/// Records are numbered as they are appended; they are durable when the committed watermark has passed them. What stays
+/// in memory is bounded by [`PendingLimits`]. Blocking methods work for the writer on the calling thread while they
+/// wait.
+///
+/// [`Writer::close`] is the graceful end. Dropping a writer aborts it: it never blocks and never panics, records that
+/// are not durable yet are given up, and every handle that waits for them resolves.
+#[derive(Debug)]
+pub struct Writer {
+    host: Arc<WriterHost>,
+}
+
+impl Writer {
+    /// Begins to claim a partition.
+    pub(crate) fn claim(pool: &Pool, keys: LogKeys, mut options: WriterOptions) -> Result<Self, OpenError> {
+        options.metrics |= pool.has_sink();
+        let machine = Machine::open(keys, options, fresh_entropy()?)?;
+        Ok(Self { host: Host::new(pool, machine, WriterRole::new()) })
+    }
+
+    /// Blocks until the claim is decided.
+    pub(crate) fn opened(self) -> Result<Self, OpenError> {
+        self.host.wait(poll_opened)?;
+        Ok(self)
+    }
+
+    /// Appends a record. Blocks only while too much is pending.
+    ///
+    /// # Errors
+    /// The record comes back with the reason, never [`AppendReason::Full`]; nothing changed.
+    pub fn append(&mut self, record: Record) -> Result<Appended, AppendError> {
+        match self.try_append(record) {
+            Err(AppendError { record, reason: AppendReason::Full }) => {
+                let mut record = Some(record);
+                let lsn =
+                    self.host.wait(|machine, role, now, waker| poll_append(machine, role, now, &mut record, waker))?;
+                Ok(self.appended(lsn))
+            }
+            result => result,
+        }
+    }
+
+    /// Appends a record, or says at once why not. Never blocks.
+    ///
+    /// # Errors
+    /// The record comes back with the reason; nothing changed. [`AppendReason::Full`] means that too much is pending.
+    pub fn try_append(&mut self, record: Record) -> Result<Appended, AppendError> {
+        let lsn = self.host.call(|machine, _, now| machine.append(now, record))?;
+        Ok(self.appended(lsn))
+    }
+
+    /// [`Writer::append`] for tasks: waits for room without blocking. Dropping the future while it is pending means
+    /// that the record was not accepted.
+    pub fn append_async(&mut self, record: Record) -> AppendFuture<'_> {
+        AppendFuture { writer: self, record: Some(record) }
+    }
+
+    /// Appends all records or none, in one segment. Blocks only while too much is pending.
+    ///
+    /// # Errors
+    /// All records come back with the reason and the position of its cause; nothing changed.
+    pub fn append_batch(&mut self, records: Vec<Record>) -> Result<AppendedBatch, BatchError> {
+        let mut records = Some(records);
+        let mut attempt =
+            |machine: &mut Machine, now: Now| match machine.append_batch(now, records.take().unwrap_or_default()) {
+                Err(BatchError { records: all, reason: AppendReason::Full, .. }) => {
+                    records = Some(all);
+                    Poll::Pending
+                }
+                result => Poll::Ready(result),
+            };
+        let result = match self.host.call(|machine, _, now| attempt(machine, now)) {
+            Poll::Ready(result) => result,
+            Poll::Pending => self.host.wait(|machine, role, now, waker| {
+                let result = attempt(machine, now);
+                role.wake_owner(waker.filter(|_| result.is_pending()));
+                result
+            }),
+        };
+        let lsns = result?;
+        Ok(AppendedBatch { durability: Durability::new(Arc::clone(&self.host), lsns.end), lsns })
+    }
+
+    /// Appends a record and blocks until it is durable.
+    ///
+    /// # Errors
+    /// Whether the record was not accepted, or what is known of it.
+    pub fn append_durable(&mut self, record: Record) -> Result<Lsn, AppendDurableError> {
+        let (mut record, mut accepted, mut id) = (Some(record), None, None);
+        self.host.wait(|machine, role, now, waker| {
+            let lsn = match accepted {
+                Some(lsn) => lsn,
+                None => match poll_append(machine, role, now, &mut record, waker) {
+                    Poll::Ready(Ok(lsn)) => *accepted.insert(lsn),
+                    Poll::Ready(Err(error)) => return Poll::Ready(Err(error.into())),
+                    Poll::Pending => return Poll::Pending,
+                },
+            };
+            role.poll_durable(machine, Lsn(lsn.0 + 1), &mut id, waker)
+                .map_ok(|()| lsn)
+                .map_err(|error| AppendDurableError::NotDurable { lsn, error })
+        })
+    }
+
+    /// Closes the current segment at once; the next record begins a new one.
+    pub fn cut(&mut self) {
+        self.host.call(|machine, _, now| machine.cut(now));
+    }
+
+    /// Blocks until everything accepted is durable, and returns the committed watermark it reached.
+    ///
+    /// # Errors
+    /// What is known of the last accepted record when the writer has come to its end.
+    pub fn flush(&mut self) -> Result<Lsn, FlushError> {
+        let (mut end, mut id) = (None, None);
+        let result = self.host.wait(|machine, role, now, waker| {
+            let end = *end.get_or_insert_with(|| machine.flush(now));
+            role.poll_durable(machine, end, &mut id, waker).map_ok(|()| end)
+        });
+        Ok(result?)
+    }
+
+    /// [`Writer::flush`] for tasks; covers what is accepted when it is polled first.
+    pub fn flush_async(&mut self) -> FlushFuture {
+        FlushFuture::new(Arc::clone(&self.host))
+    }
+
+    /// Accepts nothing more, makes everything accepted durable, and returns the LSN that the next writer begins with
+    /// if nobody comes between.
+    ///
+    /// # Errors
+    /// What is known of the last accepted record when the writer has come to another end.
+    #[must_use = "whether everything is durable"]
+    pub fn close(self) -> Result<Lsn, CloseError> {
+        let mut end = None;
+        self.host.wait(|machine, role, now, waker| poll_closed(machine, role, now, &mut end, waker))
+    }
+
+    /// [`Writer::close`] for tasks. Dropping the future aborts the writer.
+    pub fn close_async(self) -> CloseFuture {
+        CloseFuture { writer: self, end: None }
+    }
+
+    /// Gives up what is not durable yet, at once; the same as dropping the writer.
+    pub fn abort(self) {
+        drop(self);
+    }
+
+    /// How far records have come.
+    #[must_use]
+    pub fn watermarks(&self) -> Watermarks {
+        self.host.look(|machine, _| machine.watermarks())
+    }
+
+    /// The committed watermark, to be observed from anywhere.
+    #[must_use]
+    pub fn committed(&self) -> Committed {
+        Committed::new(Arc::clone(&self.host))
+    }
+
+    /// Where the writer stands.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.host.look(|machine, _| machine.status().clone())
+    }
+
+    /// Counters since the writer was opened.
+    #[must_use]
+    pub fn stats(&self) -> WriterStats {
+        self.host.look(|machine, _| machine.stats())
+    }
+
+    /// Name of this incarnation, as it appears in the head.
+    #[must_use]
+    pub fn writer_id(&self) -> WriterId {
+        self.host.look(|machine, _| machine.writer_id())
+    }
+
+    fn appended(&self, lsn: Lsn) -> Appended {
+        Appended { lsn, durability: Durability::new(Arc::clone(&self.host), Lsn(lsn.0 + 1)) }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        let unproven = self.host.call(|machine, _, _| {
+            if matches!(machine.status(), Status::Closed | Status::Halted(_)) {
+                return 0;
+            }
+            let watermarks = machine.watermarks();
+            machine.abort();
+            watermarks.accepted.0 - watermarks.committed.0
+        });
+        if unproven > 0 {
+            trace::given_up(unproven);
+        }
+    }
+}
+
+fn poll_opened(
+    machine: &mut Machine,
+    role: &mut WriterRole,
+    _: Now,
+    waker: Option<&Waker>,
+) -> Poll<Result<(), OpenError>> {
+    match machine.status() {
+        Status::Opening => {
+            role.wake_owner(waker);
+            Poll::Pending
+        }
+        Status::Halted(halted) => Poll::Ready(Err(OpenError::Claim(halted.cause.clone()))),
+        _ => Poll::Ready(Ok(())),
+    }
+}
+
+fn poll_append(
+    machine: &mut Machine,
+    role: &mut WriterRole,
+    now: Now,
+    record: &mut Option<Record>,
+    waker: Option<&Waker>,
+) -> Poll<Result<Lsn, AppendError>> {
+    match machine.append(now, record.take().unwrap_or_default()) {
+        Err(AppendError { record: back, reason: AppendReason::Full }) => {
+            *record = Some(back);
+            role.wake_owner(waker);
+            Poll::Pending
+        }
+        result => Poll::Ready(result),
+    }
+}
+
+fn poll_closed(
+    machine: &mut Machine,
+    role: &mut WriterRole,
+    now: Now,
+    end: &mut Option<Lsn>,
+    waker: Option<&Waker>,
+) -> Poll<Result<Lsn, CloseError>> {
+    let end = *end.get_or_insert_with(|| machine.close(now));
+    if role.is_closed() {
+        return Poll::Ready(Ok(end));
+    }
+    if let Some(halted) = role.halted() {
+        let halted = halted.clone();
+        let all_durable = halted.proven >= end;
+        return Poll::Ready(if all_durable { Ok(end) } else { Err(DurabilityError::new(halted, end).into()) });
+    }
+    role.wake_owner(waker);
+    Poll::Pending
+}
+
+/// Future of [`Writer::append_async`].
+#[derive(Debug)]
+#[must_use = "futures do nothing unless polled"]
+pub struct AppendFuture<'w> {
+    writer: &'w mut Writer,
+    record: Option<Record>,
+}
+
+impl Future for AppendFuture<'_> {
+    type Output = Result<Appended, AppendError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self { writer, record } = self.get_mut();
+        let result =
+            writer.host.poll(context, |machine, role, now, waker| poll_append(machine, role, now, record, waker));
+        result.map_ok(|lsn| writer.appended(lsn))
+    }
+}
+
+/// Future of [`Writer::close_async`].
+#[derive(Debug)]
+#[must_use = "futures do nothing unless polled"]
+pub struct CloseFuture {
+    writer: Writer,
+    end: Option<Lsn>,
+}
+
+impl Future for CloseFuture {
+    type Output = Result<Lsn, CloseError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self { writer, end } = self.get_mut();
+        writer.host.poll(context, |machine, role, now, waker| poll_closed(machine, role, now, end, waker))
+    }
+}
+
+/// Future of [`Log::writer_async`](crate::Log::writer_async). Dropping it gives the claim up, which may fence the
+/// present owner all the same.
+#[derive(Debug)]
+#[must_use = "futures do nothing unless polled"]
+pub struct OpenFuture(Result<Option<Writer>, OpenError>);
+
+impl OpenFuture {
+    pub(crate) fn new(claim: Result<Writer, OpenError>) -> Self {
+        Self(claim.map(Some))
+    }
+}
+
+impl Future for OpenFuture {
+    type Output = Result<Writer, OpenError>;
+
+    /// # Panics
+    /// When it is polled again after it was ready.
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut self.get_mut().0 {
+            Err(error) => Poll::Ready(Err(error.clone())),
+            Ok(claim) => {
+                let writer = claim.as_ref().expect("a future is not polled after it was ready");
+                let result = writer.host.poll(context, poll_opened);
+                result.map(|opened| {
+                    let writer = claim.take().expect("present, as above");
+                    opened.map(|()| writer)
+                })
+            }
+        }
+    }
+}
