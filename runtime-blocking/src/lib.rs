@@ -31,6 +31,7 @@
 //! }
 //! ```
 pub mod error;
+pub mod initialize;
 mod log;
 pub mod metrics;
 pub mod reader;

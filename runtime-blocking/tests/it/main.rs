@@ -3,6 +3,7 @@ mod conformance;
 mod counted;
 mod drops;
 mod flawed;
+mod initialize;
 mod local_dir;
 mod memory;
 mod reader;

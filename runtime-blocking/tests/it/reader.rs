@@ -1,7 +1,7 @@
 use crate::world::{PARTITION, log_on, record, world, writer};
 use bucketlog_blocking::reader::{Freshness, ReadLimit, ReaderOptions};
 use bucketlog_blocking::store::{Counted, Memory};
-use bucketlog_blocking::{Log, Reader, error::ReadError};
+use bucketlog_blocking::{Log, Reader, Record, error::ReadError};
 use bucketlog_core::ids::{Lsn, TimestampMs};
 use pollster::block_on;
 use std::pin::pin;
@@ -25,6 +25,10 @@ fn written(log: &Log) {
     writer.close().unwrap();
 }
 
+fn stored(lsn: u8) -> (Lsn, Record) {
+    (Lsn(lsn.into()), record(lsn + 1))
+}
+
 #[test]
 fn reads_give_what_was_written() {
     let (_, log) = world();
@@ -33,7 +37,7 @@ fn reads_give_what_was_written() {
     assert_eq!(reader.head(Freshness::OnTail).unwrap().next_lsn, Lsn(9));
     assert_eq!(reader.fetch(Lsn(4)), Ok(record(5)));
     let batch = reader.read(Lsn(2), ReadLimit::records(4), Freshness::OnTail).unwrap();
-    assert_eq!(batch.records, (2..6).map(|lsn| (Lsn(lsn), record(lsn as u8 + 1))).collect::<Vec<_>>());
+    assert_eq!(batch.records, (2..6).map(stored).collect::<Vec<_>>());
     assert_eq!(reader.find_timestamp(TimestampMs(6)), Ok(Some(Lsn(5))));
     let batch = reader.read_from_timestamp(TimestampMs(9), ReadLimit::default()).unwrap();
     assert_eq!(batch.records, [(Lsn(8), record(9))]);
@@ -60,7 +64,7 @@ fn the_iterator_ends_at_the_end_of_the_log() {
     let (_, log) = world();
     written(&log);
     let records: Result<Vec<_>, _> = reader(&log).iter(Lsn(1)).collect();
-    assert_eq!(records.unwrap(), (1..9).map(|lsn| (Lsn(lsn), record(lsn as u8 + 1))).collect::<Vec<_>>());
+    assert_eq!(records.unwrap(), (1..9).map(stored).collect::<Vec<_>>());
 }
 
 #[test]
@@ -97,8 +101,8 @@ fn clones_serve_many_threads_from_shared_caches() {
         for _ in 0..8 {
             let reader = reader.clone();
             scope.spawn(move || {
-                for lsn in 0..9 {
-                    assert_eq!(reader.fetch(Lsn(lsn)), Ok(record(lsn as u8 + 1)));
+                for (lsn, record) in (0..9).map(stored) {
+                    assert_eq!(reader.fetch(lsn), Ok(record));
                 }
             });
         }
