@@ -15,3 +15,8 @@ mod trace;
 pub use log::{Log, LogOptions, Prefixes};
 pub use reader::Reader;
 pub use writer::Writer;
+
+/// The example in the project's README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
