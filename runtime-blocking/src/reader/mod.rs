@@ -176,7 +176,6 @@ pub struct ReadFuture<T> {
     reply: PhantomData<fn() -> T>,
 }
 
-#[expect(private_bounds, reason = "nobody else names a reply")]
 impl<T: Reply> Future for ReadFuture<T> {
     type Output = Result<T, ReadError>;
 
