@@ -51,3 +51,8 @@ pub use bucketlog_core::ids::{Epoch, Lsn, Partition, TimestampMs, WriterId};
 pub use log::{Log, LogOptions, Prefixes};
 pub use reader::Reader;
 pub use writer::Writer;
+
+/// The example in the project's README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
