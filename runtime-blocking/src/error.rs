@@ -1,6 +1,6 @@
 //! What the handles may answer.
-use bucketlog_core::ids::Lsn;
 pub use crate::entropy::EntropyError;
+use bucketlog_core::ids::Lsn;
 pub use bucketlog_core::reader::ReadError;
 pub use bucketlog_core::writer::{AppendError, AppendReason, BatchError, Fate, HaltCause, Halted, OptionsError};
 

@@ -1,9 +1,9 @@
 //! The entrance: one stream in one store.
 use crate::clock::Clock;
+use crate::entropy::{EntropyError, fresh_entropy};
 use crate::error::OpenError;
 use crate::host::{Limits, Pool};
 use crate::metrics::MetricsSink;
-use crate::entropy::{EntropyError, fresh_entropy};
 use crate::reader::{Reader, ReaderOptions};
 use crate::store::{LocalDir, Store};
 use crate::writer::{OpenFuture, Writer, WriterOptions};

@@ -7,10 +7,10 @@ pub use bucketlog_core::writer::{
 };
 pub use durability::{Committed, CommittedFuture, Durability, DurabilityFuture, FlushFuture};
 
+use crate::entropy::fresh_entropy;
 use crate::error::{
     AppendDurableError, AppendError, AppendReason, BatchError, CloseError, DurabilityError, FlushError, OpenError,
 };
-use crate::entropy::fresh_entropy;
 use crate::host::{Host, Pool};
 use crate::sync::Arc;
 use crate::trace;
