@@ -44,8 +44,18 @@ impl Writer {
         }
     }
 
-    /// Closes the active segment at once, whatever its size; a no-op when it is empty.
+    /// Closes the active segment, whatever its size; a no-op when it is empty. Where [`PendingLimits::max_batches`] wait
+    /// for their upload already, that happens later by itself.
+    ///
+    /// [`PendingLimits::max_batches`]: super::PendingLimits::max_batches
     pub fn cut(&mut self, now: Now) {
+        self.wanted = self.accepted;
+        if self.has_room_for_batch() {
+            self.cut_active(now);
+        }
+    }
+
+    fn cut_active(&mut self, now: Now) {
         let Some(mut active) = self.active.take() else { return };
         let serial = active.serial;
         self.typical_block = active.open_block_len();
@@ -125,37 +135,30 @@ impl Writer {
     /// Makes room for `records` more in the active segment, or says that there is none.
     fn admit_size(&mut self, now: Now, records: u64, bytes: u64) -> Result<(), AppendReason> {
         let policy = &self.options.batch;
-        let (max_bytes, max_records) = (policy.max_bytes, policy.max_records);
-        if bytes > self.options.pending.max_bytes
-            || (records > 1 && bytes > max_bytes)
-            || records > u64::from(max_records)
-        {
+        let max_records = policy.max_records;
+        let max_bytes = if records > 1 { policy.max_bytes } else { self.options.pending.max_bytes };
+        if bytes > max_bytes || records > u64::from(max_records) {
             return Err(AppendReason::TooLarge { bytes, records, max_bytes, max_records });
         }
         if self.accepted.checked_add(records).is_none() {
             return Err(AppendReason::LsnExhausted);
         }
         let overflows = |active: &Segment| {
-            active.records() + records > u64::from(max_records) || active.raw_bytes + bytes > max_bytes
+            active.records() + records > u64::from(max_records) || active.raw_bytes + bytes > policy.max_bytes
         };
         let full = self.active.as_ref().is_some_and(overflows);
-        if full && self.unstored() >= self.options.pending.max_batches as usize {
-            return Err(self.starve(bytes));
+        if self.held + bytes > self.options.pending.max_bytes || (full && !self.has_room_for_batch()) {
+            self.starved = Some(bytes);
+            return Err(AppendReason::Full);
         }
         if full {
-            self.cut(now);
-        }
-        if self.held + bytes > self.options.pending.max_bytes {
-            // Nothing is gained by waiting for the batch to age: what is in memory must leave it.
-            self.cut(now);
-            return Err(self.starve(bytes));
+            self.cut_active(now);
         }
         Ok(())
     }
 
-    fn starve(&mut self, bytes: u64) -> AppendReason {
-        self.starved = Some(bytes);
-        AppendReason::Full
+    fn has_room_for_batch(&self) -> bool {
+        self.unstored() < self.options.pending.max_batches as usize
     }
 
     /// Cut segments that are not in the store yet.
@@ -186,16 +189,16 @@ impl Writer {
         self.typical_block.min(self.options.block_bytes as usize).max(len)
     }
 
-    /// Cuts the active segment when it is full, old, or awaited.
+    /// Cuts the active segment when it is full, old, awaited, or takes the room that an append lacks.
     pub(super) fn cut_if_due(&mut self, now: Now) {
         let Some(active) = &self.active else { return };
         let policy = &self.options.batch;
         let full = active.records() >= u64::from(policy.max_records) || active.raw_bytes >= policy.max_bytes;
         let aged = self.age_limit().is_some_and(|at| at <= now.mono);
         let awaited = self.wanted > active.base;
-        let room = self.unstored() < self.options.pending.max_batches as usize;
-        if (full && room) || ((aged || awaited) && self.is_caught_up()) {
-            self.cut(now);
+        let pressed = full || self.starved.is_some();
+        if (pressed && self.has_room_for_batch()) || ((aged || awaited) && self.is_caught_up()) {
+            self.cut_active(now);
         }
     }
 
@@ -215,7 +218,7 @@ impl Writer {
     pub(super) fn announce_room(&mut self) {
         let Some(bytes) = self.starved else { return };
         let pending = &self.options.pending;
-        if self.held + bytes <= pending.max_bytes && self.unstored() < pending.max_batches as usize {
+        if self.held + bytes <= pending.max_bytes && self.has_room_for_batch() {
             self.starved = None;
             self.events.push_back(WriterEvent::Room);
         }
