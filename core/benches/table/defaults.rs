@@ -5,7 +5,7 @@ use crate::lookup;
 use bucketlog_core::format::segment::{BlockCodec, Codec};
 use bucketlog_core::writer::WriterOptions;
 
-const LEVELS: std::ops::RangeInclusive<i32> = 1..=12;
+const LEVELS: std::ops::RangeInclusive<i32> = 1..=9;
 const BLOCK_BYTES: [u32; 7] = [64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20];
 
 pub(crate) fn run() {

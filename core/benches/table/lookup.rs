@@ -6,10 +6,11 @@ use crate::reader::{Bucket, claimed_head, keys};
 use bucketlog_core::format::catalog::{Head, SegmentEntry};
 use bucketlog_core::format::segment::{BlockCodec, BlockIndex, Codec, open_whole};
 use bucketlog_core::ids::{Epoch, Lsn};
-use bucketlog_core::reader::{Answer, ReaderEvent};
+use bucketlog_core::reader::{Answer, Reader, ReaderEvent, ReaderOptions};
 use bucketlog_core::writer::WriterOptions;
 use bytes::Bytes;
 use std::hint::black_box;
+use std::time::Duration;
 use twox_hash::XxHash64;
 use zstd::bulk::Decompressor;
 
@@ -67,21 +68,21 @@ pub(crate) fn measure(batch: &Batch, how: Encoding) -> Lookup {
 
 struct Cold {
     bucket: Bucket,
-    reader: bucketlog_core::reader::Reader,
+    reader: Reader,
     codec: BlockCodec,
 }
 
 impl Cold {
     fn new(head: &Head, entry: SegmentEntry, object: Bytes) -> Self {
         let mut bucket = Bucket::default();
-        let reader = bucket.reader(head);
+        let reader = bucket.reader(head, ReaderOptions::default());
         let key = keys().segment(entry.base_lsn, entry.writer_epoch, &entry.segment_id);
         bucket.objects.insert(key.into(), object);
         Self { bucket, reader, codec: BlockCodec::new() }
     }
 
     /// Through a whole reader, which is new every time.
-    fn time(&mut self, lsn: Lsn) -> std::time::Duration {
+    fn time(&mut self, lsn: Lsn) -> Duration {
         let mut reader = self.reader.clone();
         Clock::Thread.time(|| {
             reader.fetch(lsn);
@@ -107,7 +108,7 @@ impl Floor {
         Self { index, object, decompressor, buffer: Vec::with_capacity(largest as usize) }
     }
 
-    fn time(&mut self, lsn: Lsn) -> std::time::Duration {
+    fn time(&mut self, lsn: Lsn) -> Duration {
         let block = self.index.block_of(lsn).expect("a record of the segment");
         let start = usize::try_from(self.index.entries[block].offset).expect("a segment in memory");
         let stored = self.index.block_payload(block, &self.object.slice(start..)).expect("a block");

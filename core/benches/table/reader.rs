@@ -29,9 +29,9 @@ pub(crate) struct Bucket {
 
 impl Bucket {
     /// A reader that knows the head and nothing else.
-    pub(crate) fn reader(&mut self, head: &Head) -> Reader {
+    pub(crate) fn reader(&mut self, head: &Head, options: ReaderOptions) -> Reader {
         self.objects.insert(keys().head().into(), head.encode());
-        let mut reader = Reader::new(keys(), ReaderOptions::default(), [0; 32]);
+        let mut reader = Reader::new(keys(), options, [0; 32]);
         reader.head(Freshness::Latest);
         self.drive(&mut reader, &mut BlockCodec::new());
         (self.gets, self.bytes) = (0, 0);

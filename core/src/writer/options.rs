@@ -49,9 +49,9 @@ pub struct WriterOptions {
 }
 
 impl WriterOptions {
-    /// Fastest level whose output stays within 3 % of the size budget of `docs/decisions/0002-defaults.md`.
-    pub const DEFAULT_LEVEL: i32 = 3;
-    /// Chosen by the table of `docs/decisions/0002-defaults.md`.
+    /// Fastest level whose output stays within 3 % of the size budget of `docs/decisions/0004-defaults.md`.
+    pub const DEFAULT_LEVEL: i32 = 1;
+    /// Chosen by the table of `docs/decisions/0004-defaults.md`.
     pub const DEFAULT_BLOCK_BYTES: u32 = 1 << 20;
 
     /// Checks every range.
