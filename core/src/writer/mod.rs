@@ -94,6 +94,8 @@ pub struct Writer {
     last_timestamp: Option<TimestampMs>,
     /// Somebody waits for the records below this one, which may share a segment with later ones.
     wanted: Lsn,
+    /// The most records that were accepted and not yet durable at once, as far as they keep coming.
+    crowd: u64,
     /// Bytes in memory of everything not committed.
     held: u64,
     /// Bytes of an append that was refused for lack of room since room was last announced.
@@ -137,6 +139,7 @@ impl Writer {
             committed: Lsn(0),
             last_timestamp: None,
             wanted: Lsn(0),
+            crowd: 0,
             held: 0,
             starved: None,
             options,
