@@ -1,6 +1,7 @@
 //! What the handles may answer.
-use bucketlog_core::ids::Lsn;
 pub use crate::entropy::EntropyError;
+pub use crate::initialize::{InitializeError, InitializePartitionError};
+use bucketlog_core::ids::Lsn;
 pub use bucketlog_core::reader::ReadError;
 pub use bucketlog_core::writer::{AppendError, AppendReason, BatchError, Fate, HaltCause, Halted, OptionsError};
 

@@ -161,10 +161,11 @@ impl Call {
 
     /// Begins the work under a head, or ends it if the head alone is the answer.
     fn enter(&mut self, head: Arc<Head>) -> Result<Option<Answer>, ReadError> {
+        let verdict = self.verdict.take();
         if let Some(requested) = self.goal.position().filter(|lsn| *lsn < head.oldest_lsn) {
             return Err(ReadError::Expired { requested, oldest: head.oldest_lsn, next: head.next_lsn });
         }
-        if let Some(verdict) = self.verdict.take() {
+        if let Some(verdict) = verdict {
             return Err(verdict);
         }
         match self.goal {
