@@ -74,16 +74,20 @@ impl Failure {
         self.exit as u8
     }
 
-    /// JSON goes to stdout, where a program reads the results; text goes to stderr.
+    /// JSON goes to stdout, where a program reads the results; text, and what stdout does not take, goes to stderr.
     pub(crate) fn print(&self, json: bool, out: &mut dyn Write) -> io::Result<()> {
-        if json {
-            serde_json::to_writer(&mut *out, &ErrorLine { error: self.report() })?;
-            writeln!(out)?;
-            return out.flush();
+        if json && self.print_json(out).is_ok() {
+            return Ok(());
         }
-        // What was already printed comes first.
-        out.flush()?;
+        // What was already printed comes first; if that fails there is an error to tell all the same.
+        let _ = out.flush();
         writeln!(io::stderr(), "error: {}\n help: {}", self.what, self.help)
+    }
+
+    fn print_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        serde_json::to_writer(&mut *out, &ErrorLine { error: self.report() })?;
+        writeln!(out)?;
+        out.flush()
     }
 
     fn report(&self) -> Map<String, Value> {

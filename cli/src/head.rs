@@ -9,7 +9,7 @@ use bucketlog_core::ids::Partition;
 use std::io::Write;
 
 pub(crate) fn run(args: &LogArgs, out: &mut dyn Write) -> Result<(), Failure> {
-    let log = open_log(args, false)?.log;
+    let log = open_log(args, false)?;
     let partition = Partition(args.partition);
     let head = log.reader(partition, ReaderOptions::default())?.head(Freshness::Latest)?;
     if args.json {

@@ -17,7 +17,7 @@ use std::io::{self, Write};
 const BATCH: u32 = 16_384;
 
 pub(crate) fn run(args: &ReadArgs, log_args: &LogArgs, out: &mut dyn Write) -> Result<(), Failure> {
-    let log = open_log(log_args, false)?.log;
+    let log = open_log(log_args, false)?;
     let reader = log.reader(Partition(log_args.partition), ReaderOptions::default())?;
     // What is committed now is what gets read, however fast a writer goes on.
     let head = reader.head(Freshness::Latest)?;

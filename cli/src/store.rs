@@ -9,21 +9,15 @@ use std::sync::Arc;
 /// Where objects lie unless `--store` says otherwise, in the working directory.
 const DEFAULT: &str = "bucketlog-data";
 
-/// A log, and the store that it lies in.
-pub(crate) struct OpenLog {
-    pub(crate) log: Log,
-    pub(crate) store: Arc<dyn Store>,
-}
-
 /// The log that the options name. Only a command that writes makes a missing directory.
-pub(crate) fn open_log(args: &LogArgs, may_create: bool) -> Result<OpenLog, Failure> {
+pub(crate) fn open_log(args: &LogArgs, may_create: bool) -> Result<Log, Failure> {
     let stream = args.stream.clone().ok_or_else(|| {
         Failure::usage("no stream is named", "add --stream ID, for example --stream orders, or set BUCKETLOG_STREAM")
     })?;
     let store = open(args, may_create)?;
     let prefixes = Prefixes { catalog: args.catalog_prefix.clone(), data_root: args.data_root.clone() };
     let options = LogOptions { prefixes: Some(prefixes), ..LogOptions::default() };
-    Ok(OpenLog { log: Log::open(Arc::clone(&store), stream, options), store })
+    Ok(Log::open(store, stream, options))
 }
 
 fn open(args: &LogArgs, may_create: bool) -> Result<Arc<dyn Store>, Failure> {

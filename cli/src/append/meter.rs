@@ -20,9 +20,9 @@ impl Meter {
         let (bar, template) = match total {
             Some(total) => (
                 ProgressBar::new(total),
-                "{bar:30} {percent:>3} %  {bytes} of {total_bytes}  {bytes_per_sec}  ETA {eta}  {msg}",
+                "{bar:20} {percent:>3} %  {bytes} of {total_bytes}  {bytes_per_sec}  ETA {eta}  {wide_msg}",
             ),
-            None => (ProgressBar::no_length(), "{spinner} {elapsed}  {bytes}  {bytes_per_sec}  {msg}"),
+            None => (ProgressBar::no_length(), "{spinner} {elapsed}  {bytes}  {bytes_per_sec}  {wide_msg}"),
         };
         // The templates are constants that parse.
         bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
@@ -43,7 +43,7 @@ impl Meter {
 
     pub(super) fn committed(&self, records: u64) {
         if !self.bar.is_hidden() {
-            self.bar.set_message(format!("{} records durable", HumanCount(records)));
+            self.bar.set_message(format!("{} durable", HumanCount(records)));
         }
     }
 

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &AppendArgs, log_args: &LogArgs, out: &mut dyn Write) ->
     let feed = Feed::open(&args.files)?;
     let splitter = Splitter::new(args.framing.framing());
     let started = Instant::now();
-    let log = open_log(log_args, true)?.log;
+    let log = open_log(log_args, true)?;
     let writer = log.writer(Partition(log_args.partition), options(args)).map_err(claim_failed)?;
     let start = Start::of(&writer);
     let meter = Meter::new(feed.total());
@@ -42,10 +42,12 @@ pub(crate) fn run(args: &AppendArgs, log_args: &LogArgs, out: &mut dyn Write) ->
     let input = feed.start()?;
     let appended = thread::scope(|scope| {
         let clock = Stamp::new(args.timestamp);
-        let appender = Appender { writer, splitter, clock, meter: &meter, start: &start };
-        let appender = scope.spawn(move || appender.run(input));
-        watch(&committed, start.next_lsn, &meter, log_args.json, out)?;
-        appender.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        let work = Appender { writer, splitter, clock, meter: &meter, start: &start };
+        let worker = scope.spawn(move || work.run(input));
+        let watched = watch(&committed, start.next_lsn, &meter, log_args.json, out);
+        // Records matter more than reports of them: a closed stdout does not end the append.
+        let appended = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        watched.map(|()| appended)
     })?;
     meter.finish();
     let next_lsn = committed.get();

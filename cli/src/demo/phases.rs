@@ -5,8 +5,10 @@ use crate::failure::Failure;
 use crate::show::{Bytes, align_right, table, time};
 use bucketlog_blocking::Writer;
 use bucketlog_blocking::reader::{Freshness, ReadLimit};
+use bucketlog_blocking::store::Store;
 use bucketlog_blocking::writer::{Status, WriterOptions};
-use bucketlog_core::boundary::{Key, List};
+use bucketlog_core::boundary::{Key, List, ObjectMeta};
+use bucketlog_core::format::catalog::SegmentEntry;
 use bucketlog_core::format::keys::ObjectName;
 use bucketlog_core::format::segment::Record;
 use bucketlog_core::ids::{Epoch, Lsn, TimestampMs};
@@ -104,29 +106,44 @@ pub(super) fn take_over(stage: &mut Stage<'_>) -> Result<(), Failure> {
 
 pub(super) fn list(stage: &mut Stage<'_>) -> Result<(), Failure> {
     let keys = stage.log.keys(PARTITION);
+    let head = stage.reader.head(Freshness::Latest)?;
+    let in_log = |segment: &SegmentEntry| keys.segment(segment.base_lsn, segment.writer_epoch, &segment.segment_id);
+    let committed: Vec<String> = head.active.iter().map(in_log).collect();
     let mut rows = table(&["object", "size", "key"]);
-    let mut after = None;
-    loop {
-        let request = List { prefix: Key::from(""), after, limit: 1_000 };
-        let reply = stage.store.list(&request, Instant::now() + PATIENCE).map_err(failed)?;
-        for object in &reply.objects {
-            let kind = keys.parse(object.key.as_str()).map_or("?", |name| match name {
-                ObjectName::Head => "head",
-                ObjectName::Page { level: 0, .. } => "leaf page",
-                ObjectName::Page { .. } => "index page",
-                ObjectName::Segment { .. } => "segment",
-                ObjectName::Retention | ObjectName::GcState => "maintenance",
-            });
-            rows.add_row([kind.to_owned(), Bytes(object.size).to_string(), object.key.to_string()]);
-        }
-        after = reply.objects.last().map(|object| object.key.clone());
-        if !reply.more {
-            break;
-        }
+    for object in objects(&*stage.store)? {
+        let key = object.key.as_str();
+        let kind = match keys.parse(key) {
+            Some(ObjectName::Head) => "head",
+            Some(ObjectName::Page { .. }) => "page",
+            Some(ObjectName::Segment { .. }) if committed.iter().any(|committed| committed == key) => "segment",
+            Some(ObjectName::Segment { .. }) => "segment, not in the log",
+            _ => "other",
+        };
+        rows.add_row([kind.to_owned(), Bytes(object.size).to_string(), key.to_owned()]);
     }
     align_right(&mut rows, &[1]);
-    writeln!(stage.out, "One head, which alone ever changes, and the segments. The key names the epoch and the LSN.")?;
-    Ok(writeln!(stage.out, "{rows}")?)
+    writeln!(
+        stage.out,
+        "The head alone ever changes. Segments carry the first LSN and the writer's epoch in their keys."
+    )?;
+    writeln!(
+        stage.out,
+        "The fenced writer's segment was stored before its commit failed; no head leads to it.\n{rows}"
+    )?;
+    Ok(())
+}
+
+fn objects(store: &dyn Store) -> Result<Vec<ObjectMeta>, Failure> {
+    let mut objects: Vec<ObjectMeta> = Vec::new();
+    loop {
+        let after = objects.last().map(|object| object.key.clone());
+        let request = List { prefix: Key::from(""), after, limit: 1_000 };
+        let reply = store.list(&request, Instant::now() + PATIENCE).map_err(failed)?;
+        objects.extend(reply.objects);
+        if !reply.more {
+            return Ok(objects);
+        }
+    }
 }
 
 fn print(out: &mut dyn Write, lsn: Lsn, record: &Record) -> io::Result<()> {

@@ -16,6 +16,7 @@ fn the_demo_writes_reads_takes_over_and_shows_what_is_stored() {
         "claims the log: epoch 2",
         "took the log over at epoch 2",
         "head.plc",
+        "segment, not in the log",
         ".plseg",
     ];
     let mut rest = shown.as_str();

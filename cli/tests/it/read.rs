@@ -1,6 +1,7 @@
 //! Where reads begin and end, and how they fail.
+use crate::golden::{load, objlog, rows, text};
 use crate::log::Log;
-use crate::run::{bucketlog, run};
+use crate::run::{bucketlog, run, run_with_input};
 
 /// Ten records, one a second from 2026-04-15T14:23:20Z on, in two segments.
 fn ten() -> Log {
@@ -14,7 +15,7 @@ fn ten() -> Log {
 
 #[track_caller]
 fn check(log: &Log, args: &[&str], expected: std::ops::Range<u64>) {
-    let expected: String = expected.map(|i| format!("record {i}\n")).collect();
+    let expected = expected.map(|i| format!("record {i}\n")).collect::<Vec<_>>().concat();
     assert_eq!(String::from_utf8_lossy(&log.read(args)), expected, "{args:?}");
 }
 
@@ -77,7 +78,7 @@ fn the_head_is_shown_to_people_and_programs() {
     assert_eq!((&head["next_lsn"], &head["oldest_lsn"]), (&"10".into(), &"0".into()), "{head}");
     assert_eq!((&head["writer_epoch"], &head["segment_count"]), (&"10".into(), &"10".into()), "{head}");
     let stored = std::fs::read(log.files("head.plc").first().expect("a head")).expect("a head");
-    let inspected = crate::run::run_with_input(bucketlog().args(["inspect", "--json", "-"]), &stored).ok().json();
+    let inspected = run_with_input(bucketlog().args(["inspect", "--json", "-"]), &stored).ok().json();
     assert_eq!((&head["sha256"], &head["size"]), (&inspected["sha256"], &inspected["size"]));
     let last = head["last_segment"]["uri"].as_str().expect("a key");
     assert!(last.starts_with("objlog/segments/"), "{last}");
@@ -120,4 +121,35 @@ fn the_environment_can_name_store_and_stream() {
         .env("BUCKETLOG_STORE", url)
         .env("BUCKETLOG_STREAM", "test/lines"));
     assert_eq!(read.ok().stdout, b"record 0\n");
+}
+
+#[test]
+fn a_position_that_retention_has_passed_is_expired_and_the_oldest_is_named() {
+    let Some(folder) = objlog() else { return };
+    let catalog = load(&folder, "catalogs/fan1x2-crc32c.json");
+    let retained = rows(&catalog["steps"]).iter().rfind(|step| step["op"] == "retention").expect("a retention");
+    let store = tempfile::tempdir().expect("a temporary directory");
+    let key = store.path().join(text(&catalog["head_key"]));
+    std::fs::create_dir_all(key.parent().expect("a folder")).expect("a folder");
+    std::fs::copy(folder.join(text(&retained["head"]["file"])), key).expect("a copy");
+    let on_catalog = |subcommand: &str| {
+        let mut command = bucketlog();
+        command.args([subcommand, "--json", "--partition", &catalog["partition"].to_string(), "--store"]);
+        command.arg(store.path()).args(["--stream", text(&catalog["stream_id"])]);
+        command.args([
+            "--catalog-prefix",
+            text(&catalog["catalog_prefix"]),
+            "--data-root",
+            text(&catalog["data_root"]),
+        ]);
+        command
+    };
+    let head = run(&mut on_catalog("head")).ok().json();
+    assert_eq!(head["sha256"], retained["head"]["sha256"]);
+    let found = run(on_catalog("read").args(["--from", "0"]));
+    assert_eq!(found.code, 1, "{found:?}");
+    let error = &found.json()["error"];
+    assert_eq!((&error["kind"], &error["oldest_lsn"]), (&"expired".into(), &retained["head"]["oldest_lsn"]), "{error}");
+    let gone = run(&mut on_catalog("read"));
+    assert_eq!((gone.code, &gone.json()["error"]["kind"]), (1, &"missing".into()), "its segments are not in the store");
 }

@@ -49,7 +49,7 @@ impl Appending {
 }
 
 fn lines(range: std::ops::Range<u64>) -> String {
-    range.map(|i| format!("line {i}\n")).collect()
+    range.map(|i| format!("line {i}\n")).collect::<Vec<_>>().concat()
 }
 
 #[test]
