@@ -48,6 +48,8 @@ impl LogArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Play one cycle on a fresh directory, with explanations: write, read, take over
+    Demo(DemoArgs),
     /// Append records from files or stdin
     Append(AppendArgs),
     /// Read records, from the oldest to the last that is committed now
@@ -60,6 +62,12 @@ pub(crate) enum Command {
     Completions(CompletionsArgs),
     /// Print a manual page in roff, for `man -l -`
     Man(ManArgs),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DemoArgs {
+    /// A new or empty directory; by default a temporary one, which stays
+    pub(crate) directory: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

@@ -4,6 +4,7 @@
 //! [`run`] prints it and picks the exit code.
 mod append;
 mod args;
+mod demo;
 mod failure;
 mod framing;
 mod head;
@@ -47,6 +48,7 @@ fn dispatch(cli: Cli, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Append(args) => append::run(&args, &cli.log, out),
         Command::Read(args) => read::run(&args, &cli.log, out),
         Command::Head => head::run(&cli.log, out),
+        Command::Demo(args) => demo::run(&args, out),
         Command::Inspect(args) => inspect::run(&args, &cli.log, out),
         Command::Completions(args) => manual::completions(&args, out),
         Command::Man(args) => manual::page(&args, out),

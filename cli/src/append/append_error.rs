@@ -5,7 +5,7 @@ use bucketlog_blocking::error::{AppendError, AppendReason, CloseError, HaltCause
 use bucketlog_core::ids::Lsn;
 
 /// The partition could not be claimed.
-pub(super) fn claim_failed(error: OpenError) -> Failure {
+pub(crate) fn claim_failed(error: OpenError) -> Failure {
     match error {
         OpenError::Claim(cause) => halted(&cause, "nothing was appended", None),
         other => Failure::new("open", other.to_string(), "see the message; nothing was appended"),

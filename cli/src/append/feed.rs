@@ -21,6 +21,8 @@ pub(super) enum Input {
     Chunk(Bytes),
     /// A file ends here; a record does not reach into the next one.
     EndOfSource,
+    /// The last file has ended. The channel stays open for signals.
+    End,
     Failed(Failure),
     /// A signal asks for the end.
     Interrupted,
@@ -75,15 +77,20 @@ impl Feed {
     pub(super) fn start(self) -> Result<Receiver<Input>, Failure> {
         let (pieces, input) = sync_channel(AHEAD);
         listen(pieces.clone())?;
-        thread::spawn(move || self.sources.into_iter().try_for_each(|(name, source)| send_all(&name, source, &pieces)));
+        thread::spawn(move || self.send(&pieces));
         Ok(input)
+    }
+
+    fn send(self, pieces: &SyncSender<Input>) -> Result<(), Unheard> {
+        self.sources.into_iter().try_for_each(|(name, source)| send_source(&name, source, pieces))?;
+        pieces.send(Input::End).map_err(|_| Unheard)
     }
 }
 
 /// The receiver went away: the command is over.
 struct Unheard;
 
-fn send_all(name: &str, source: Source, pieces: &SyncSender<Input>) -> Result<(), Unheard> {
+fn send_source(name: &str, source: Source, pieces: &SyncSender<Input>) -> Result<(), Unheard> {
     let mut source: Box<dyn Read> = match source {
         Source::Stdin => Box::new(io::stdin()),
         Source::File(file) => Box::new(file),

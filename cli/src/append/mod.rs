@@ -11,7 +11,8 @@ mod split;
 use crate::args::{AppendArgs, LogArgs};
 use crate::failure::Failure;
 use crate::store::open_log;
-use append_error::{claim_failed, close_failed, record_refused};
+pub(crate) use append_error::claim_failed;
+use append_error::{close_failed, record_refused};
 use bucketlog_blocking::Writer;
 use bucketlog_blocking::writer::{BatchPolicy, Committed, Status, TimestampPolicy, WriterOptions};
 use bucketlog_core::format::segment::Record;
@@ -142,6 +143,7 @@ impl Appender<'_> {
                     }
                 }
                 Input::Failed(failure) => return Err(failure),
+                Input::End => break,
                 Input::Interrupted => return Ok(true),
             }
         }
