@@ -247,8 +247,9 @@ impl Writer {
             (None, None) => self.committed(now, None),
             (Some(token), Some((head, _))) => self.renewed(now, head, token),
             // Who owns the head and at which version, a read tells.
-            (None, takeover) => {
-                proposal.takeover = takeover;
+            (None, Some((head, bytes))) => {
+                self.seen_generation = self.seen_generation.max(head.generation);
+                proposal.takeover = Some((head, bytes));
                 proposal.stage = Stage::Read { at: now.mono };
             }
         }
