@@ -379,10 +379,10 @@ impl Writer {
             return;
         };
         let (key, operation) = (self.head_key.clone(), "publishing");
-        let at = match unresolved {
-            // A definite answer speaks for its own attempt only.
-            true => self.persist(now, &mut failures, (operation, &key), fault),
-            false => self.retry(now, &mut failures, (operation, &key), fault),
+        let at = if unresolved {
+            self.persist(now, &mut failures, (operation, &key), fault)
+        } else {
+            self.retry(now, &mut failures, (operation, &key), fault)
         };
         if let (Some(at), Some(proposal)) = (at, self.commit.proposal_mut()) {
             (proposal.failures, proposal.stage) = (failures, next(at));
