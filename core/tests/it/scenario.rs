@@ -163,7 +163,7 @@ impl Scene {
                 Self::run(&mut self.bucket, &mut rival, now);
             }
             ["retain", "before", _] => self.retain(Lsn(number(2)), 1 + self.head().applied_retention_version),
-            ["head", "deleted"] => drop(self.bucket.remove(&self.keys.head().to_owned()).unwrap()),
+            ["head", "deleted"] => drop(self.bucket.remove(self.keys.head()).unwrap()),
             ["head", "saved"] => self.saved_head = self.bucket.body(self.keys.head()).cloned(),
             ["head", "restored"] => {
                 let saved = self.saved_head.clone().unwrap();
@@ -362,11 +362,11 @@ pub(crate) fn play(file: &str, text: &str) {
         let line = line.split('#').next().unwrap_or_default().trim();
         if let Some(name) = line.strip_prefix("== ") {
             (scene, title) = (Some(Scene::new()), name);
-        } else if let Some(playing) = scene.as_mut().filter(|_| !line.is_empty()) {
-            if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| playing.line(line))).is_err() {
-                failures.push(format!("{file}:{}: {title:?} at {line:?}", number + 1));
-                scene = None;
-            }
+        } else if let Some(playing) = scene.as_mut().filter(|_| !line.is_empty())
+            && std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| playing.line(line))).is_err()
+        {
+            failures.push(format!("{file}:{}: {title:?} at {line:?}", number + 1));
+            scene = None;
         }
     }
     assert!(failures.is_empty(), "failed scenarios:\n{}", failures.join("\n"));

@@ -197,7 +197,7 @@ impl fmt::Debug for BlockCodec {
         f.debug_struct("BlockCodec")
             .field("level", &self.compressor.as_ref().map(|(level, _)| level))
             .field("decompresses", &self.decompressor.is_some())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
