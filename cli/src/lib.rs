@@ -1,6 +1,6 @@
 //! The `bucketlog` command as a library, so that tests can run it without a process.
 //!
-//! One module per subcommand. A subcommand writes its result to the given output and returns a [`Failure`] otherwise;
+//! One module per subcommand. A subcommand writes its result to the given output and returns a failure otherwise;
 //! [`run`] prints it and picks the exit code.
 mod append;
 mod args;

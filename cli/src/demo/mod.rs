@@ -1,4 +1,4 @@
-//! `bucketlog demo`: one narrated cycle on a fresh directory. Each phase is a function in [`PHASES`].
+//! `bucketlog demo`: one narrated cycle on a fresh directory. Each phase is a function in `PHASES`.
 mod phases;
 
 use crate::args::DemoArgs;
