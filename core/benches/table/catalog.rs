@@ -2,8 +2,8 @@
 use crate::kit::measure::{Clock, Pair, pair};
 use crate::kit::report::{Report, Target};
 use crate::reader::{Bucket, claimed_head, keys};
-use bucketlog_core::format::catalog::{Head, Page, SealedPage, SegmentEntry, Step};
 use bucketlog_core::format::HashAlgo;
+use bucketlog_core::format::catalog::{Head, Page, SealedPage, SegmentEntry, Step};
 use bucketlog_core::format::segment::{BlockCodec, Codec};
 use bucketlog_core::ids::{Epoch, Lsn, SegmentId, TimestampMs, WriterId};
 use bucketlog_core::reader::{Reader, ReaderOptions};
@@ -156,9 +156,14 @@ impl Paths {
     /// A reader that keeps no page fetches, decodes and checks every page of every way.
     fn cold(&mut self) -> Pair {
         let mut reader = self.bucket.reader(&self.head, ReaderOptions { page_cache_bytes: 0, ..Default::default() });
-        pair(Clock::Thread, 15, || self.pages.iter().flatten().for_each(hash_page), || {
-            find_segments(&mut self.bucket, &mut reader, &self.lsns);
-        })
+        pair(
+            Clock::Thread,
+            15,
+            || self.pages.iter().flatten().for_each(hash_page),
+            || {
+                find_segments(&mut self.bucket, &mut reader, &self.lsns);
+            },
+        )
     }
 
     /// A reader that has them all goes the ways again.

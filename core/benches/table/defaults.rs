@@ -37,8 +37,14 @@ fn level_cells(batch: &Batch, how: Encoding) -> String {
 
 /// Cost of a cold lookup and size of the whole, block size by block size.
 fn blocks(batches: &[Batch]) {
-    println!("\nblocks, at level {}: a cold lookup's CPU time, the bytes it reads, and MB stored per batch", WriterOptions::DEFAULT_LEVEL);
-    println!("| KiB | {0} us | {0} KB read | {0} MB | {1} us | {1} KB read | {1} MB |", batches[0].name, batches[1].name);
+    println!(
+        "\nblocks, at level {}: a cold lookup's CPU time, the bytes it reads, and MB stored per batch",
+        WriterOptions::DEFAULT_LEVEL
+    );
+    println!(
+        "| KiB | {0} us | {0} KB read | {0} MB | {1} us | {1} KB read | {1} MB |",
+        batches[0].name, batches[1].name
+    );
     println!("|---|---|---|---|---|---|---|");
     for block_bytes in BLOCK_BYTES {
         let how = Encoding { codec: Codec::Zstd, level: WriterOptions::DEFAULT_LEVEL, block_bytes };

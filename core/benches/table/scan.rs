@@ -15,20 +15,14 @@ const ROUNDS: usize = 15;
 
 pub(crate) fn run(report: &mut Report) {
     for batch in Batch::both() {
-        for (codec, floor, least) in
-            [(Codec::Zstd, "zstd decode + XXH64", 0.85), (Codec::None, "XXH64", 0.7)]
-        {
+        for (codec, floor, least) in [(Codec::Zstd, "zstd decode + XXH64", 0.85), (Codec::None, "XXH64", 0.7)] {
             scan_against(report, &batch, codec, floor, least);
         }
     }
 }
 
 fn scan_against(report: &mut Report, batch: &Batch, codec: Codec, floor: &str, least: f64) {
-    let how = Encoding {
-        codec,
-        level: WriterOptions::DEFAULT_LEVEL,
-        block_bytes: WriterOptions::DEFAULT_BLOCK_BYTES,
-    };
+    let how = Encoding { codec, level: WriterOptions::DEFAULT_LEVEL, block_bytes: WriterOptions::DEFAULT_BLOCK_BYTES };
     let object = batch.encode(&mut BlockCodec::new(), how).to_bytes();
     let stored = stored_blocks(&object);
     let mut decompressor = Decompressor::new().expect("memory for a context");

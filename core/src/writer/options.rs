@@ -118,11 +118,14 @@ pub struct BatchPolicy {
     pub max_bytes: u64,
     /// Age of the batch's first record; default none. While a commit is under way an aged batch may wait for it.
     pub max_age: Option<Duration>,
+    /// How long records that somebody waits for may wait for those of other callers; default 500 µs. A caller who is
+    /// alone never waits for it.
+    pub max_linger: Duration,
 }
 
 impl Default for BatchPolicy {
     fn default() -> Self {
-        Self { max_records: 16_384, max_bytes: 64 << 20, max_age: None }
+        Self { max_records: 16_384, max_bytes: 64 << 20, max_age: None, max_linger: Duration::from_micros(500) }
     }
 }
 

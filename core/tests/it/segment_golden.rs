@@ -1,8 +1,7 @@
 //! Segments written by the original programs, read and written again.
 use crate::segment_kit::{open_all, write};
 use crate::support::{
-    bulk_records, golden, hash, id, json, number, number32, records_dump_sha256, sha256_hex, text,
-    timestamp,
+    bulk_records, golden, hash, id, json, number, number32, records_dump_sha256, sha256_hex, text, timestamp,
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
 use bucketlog_core::format::segment::{BlockIndex, Codec, DecodedBlock, Header, Record, SegmentHeader};
