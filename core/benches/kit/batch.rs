@@ -4,6 +4,7 @@ use bucketlog_core::format::segment::{
     BlockBuilder, BlockCodec, Codec, EncodedSegment, RawBlock, Record, SealedBlock, SegmentAssembler, SegmentHeader,
 };
 use bucketlog_core::ids::{Lsn, Partition, SegmentId, TimestampMs, WriterId};
+use bucketlog_core::limits::RECORD_FIXED_LEN;
 use bucketlog_fixtures::pbgen::{json200, semi1k, timestamp_ms};
 use bytes::Bytes;
 use std::ops::Range;
@@ -47,6 +48,11 @@ impl Batch {
         let values = starts.zip(&ends).map(|(start, end)| all.slice(start..*end));
         let records = (0..).zip(values).map(|(i, value)| Record::new(TimestampMs(timestamp_ms(i)), value)).collect();
         Self { name, records }
+    }
+
+    /// Bytes of all records in raw blocks.
+    pub fn raw_len(&self) -> usize {
+        self.records.iter().map(|record| record.value.len() + RECORD_FIXED_LEN).sum()
     }
 
     /// Which records each block of `block_bytes` takes.
@@ -118,9 +124,4 @@ pub fn assembler(codec: Codec) -> SegmentAssembler {
         writer_tag: WriterId([2; 16]),
         created: TimestampMs(timestamp_ms(0)),
     })
-}
-
-/// Bytes of all blocks.
-pub fn raw_len(blocks: &[RawBlock]) -> usize {
-    blocks.iter().map(|block| block.bytes.len()).sum()
 }

@@ -136,9 +136,6 @@ struct Paths {
 impl Paths {
     fn new(log: &Log) -> Self {
         let mut bucket = Bucket::default();
-        for page in &log.pages {
-            bucket.objects.insert(keys().page(&page.reference).into(), page.bytes.clone());
-        }
         let stride = log.head.next_lsn.0 / u64::from(LOOKUPS);
         let lsns: Vec<Lsn> = (0..u64::from(LOOKUPS)).map(|i| Lsn(i * stride + i)).collect();
         let by_id: BTreeMap<_, _> = log.pages.iter().map(|page| (page.reference.page_id, &page.bytes)).collect();
@@ -146,6 +143,7 @@ impl Paths {
             let (mut step, mut way) = (log.head.locate(*lsn), Vec::new());
             while let Step::Page(reference) = step {
                 let bytes = by_id[&reference.page_id];
+                bucket.objects.insert(keys().page(&reference).into(), bytes.clone());
                 step = decode(bytes).locate(*lsn);
                 way.push(bytes.clone());
             }

@@ -1,5 +1,5 @@
 //! The tables that the default level and the default block size were chosen by.
-use crate::kit::batch::{Batch, Encoding, raw_len};
+use crate::kit::batch::{Batch, Encoding};
 use crate::kit::measure::{Clock, pair};
 use crate::lookup;
 use bucketlog_core::format::segment::{BlockCodec, Codec};
@@ -30,7 +30,7 @@ fn levels(batches: &[Batch]) {
 fn level_cells(batch: &Batch, how: Encoding) -> String {
     let mut codec = BlockCodec::new();
     let size = batch.encode(&mut codec, how).trailer.total_size;
-    let raw = raw_len(&batch.raw_blocks(how.block_bytes));
+    let raw = batch.raw_len();
     let time = pair(Clock::Thread, 3, || (), || batch.encode(&mut codec, how)).ours;
     format!(" {:.2} | {:.0} |", size as f64 / 1e6, raw as f64 / 1e6 / time.as_secs_f64())
 }

@@ -1,5 +1,5 @@
 //! Records to segments. Each lives until the next one is complete, as in a writer whose uploads overlap.
-use crate::kit::batch::{Batch, Encoding, raw_len};
+use crate::kit::batch::{Batch, Encoding};
 use crate::kit::measure::{Clock, pair};
 use crate::kit::report::Report;
 use crate::kit::workers;
@@ -42,7 +42,7 @@ fn one_core(report: &mut Report, batch: &Batch) {
     };
     let (mut codec, mut last) = (BlockCodec::new(), None);
     let measured = pair(Clock::Thread, ROUNDS, compress, || last.replace(batch.encode(&mut codec, how)));
-    report.speed(&format!("encode {} zstd / libzstd", batch.name), raw_len(&blocks), measured, 0.9);
+    report.speed(&format!("encode {} zstd / libzstd", batch.name), batch.raw_len(), measured, 0.9);
 }
 
 fn two_workers(report: &mut Report, batch: &Batch) {
@@ -56,14 +56,14 @@ fn two_workers(report: &mut Report, batch: &Batch) {
         let encode = || last.replace(workers::encode(&mut codecs, batch, &ranges, how));
         let measured = pair(clock, ROUNDS, compress, encode);
         let figure = format!("encode {} zstd x2 / 2 libzstd, {name}", batch.name);
-        report.speed(&figure, raw_len(&blocks), measured, 0.9);
+        report.speed(&figure, batch.raw_len(), measured, 0.9);
     }
 }
 
 fn uncompressed(report: &mut Report, batch: &Batch) {
     let how = defaults(Codec::None);
     let blocks = batch.raw_blocks(how.block_bytes);
-    let mut copy = vec![0; raw_len(&blocks)];
+    let mut copy = vec![0; batch.raw_len()];
     let copy_and_hash = || {
         let mut rest = &mut copy[..];
         for block in &blocks {
@@ -75,5 +75,5 @@ fn uncompressed(report: &mut Report, batch: &Batch) {
     };
     let (mut codec, mut last) = (BlockCodec::new(), None);
     let measured = pair(Clock::Thread, ROUNDS, copy_and_hash, || last.replace(batch.encode(&mut codec, how)));
-    report.speed(&format!("encode {} none / memcpy + XXH64", batch.name), raw_len(&blocks), measured, 0.5);
+    report.speed(&format!("encode {} none / memcpy + XXH64", batch.name), batch.raw_len(), measured, 0.5);
 }

@@ -38,8 +38,7 @@ fn scan_against(report: &mut Report, batch: &Batch, codec: Codec, floor: &str, l
     };
     let mut blocks = BlockCodec::new();
     let measured = pair(Clock::Thread, ROUNDS, decode_and_hash, || scan(&object, &mut blocks));
-    let raw: usize = batch.records.iter().map(|record| record.value.len() + 16).sum();
-    report.speed(&format!("scan {} {} / {floor}", batch.name, codec.name()), raw, measured, least);
+    report.speed(&format!("scan {} {} / {floor}", batch.name, codec.name()), batch.raw_len(), measured, least);
 }
 
 /// Opens everything, as a reader of a whole object does, and looks at every record.
