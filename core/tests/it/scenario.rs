@@ -123,6 +123,10 @@ impl Scene {
                 assert_eq!(error.record, Record::new(now.wall, "x"), "the record comes back");
             }
             ["cut"] => self.writer().cut(now),
+            ["await"] => {
+                let accepted = self.writer().watermarks().accepted;
+                self.writer().want_durable(accepted);
+            }
             ["flush"] => drop(self.writer().flush(now)),
             ["close"] => drop(self.writer().close(now)),
             ["abort"] => self.writer().abort(),

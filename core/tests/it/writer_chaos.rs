@@ -96,6 +96,7 @@ impl World {
                 max_records: [3, 16_384][self.pick(2)],
                 max_bytes: if tight { 64 } else { 1 << 20 },
                 max_age: [None, Some(Duration::from_millis(20))][self.pick(2)],
+                max_linger: Duration::from_millis([0, 5][self.pick(2)]),
             },
             pending: PendingLimits {
                 max_batches: 1 + u32::try_from(self.pick(3)).unwrap(),
