@@ -56,7 +56,15 @@ macro_rules! byte_ids { ($($(#[$doc:meta])* $name:ident($len:literal);)*) => { $
     }
     impl fmt::Display for $name {
         /// Lower-case hexadecimal digits, as in object keys.
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { self.0.iter().try_for_each(|b| write!(f, "{b:02x}")) }
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            const DIGITS: &[u8; 16] = b"0123456789abcdef";
+            let mut text = String::with_capacity(2 * $len);
+            for byte in self.0 {
+                text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+                text.push(char::from(DIGITS[usize::from(byte & 15)]));
+            }
+            f.write_str(&text)
+        }
     }
     impl fmt::Debug for $name {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { write!(f, concat!(stringify!($name), "({})"), self) }

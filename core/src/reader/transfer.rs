@@ -180,7 +180,11 @@ pub(super) fn read_head(stock: &Stock, request: u64, reply: GetReply) -> Result<
     let head = Head::decode(&body).map_err(|error| stock.corrupt_head(error))?;
     head.check_identity(stock.keys.identity()).map_err(|error| stock.corrupt_head(error))?;
     match &stock.snapshot {
-        Some(known) if head.generation < known.head.generation => {
+        // Two heads of one generation: the known one was put back, and somebody went on from there.
+        Some(known)
+            if head.generation < known.head.generation
+                || (head.generation == known.head.generation && head != *known.head) =>
+        {
             Err(ReadError::RolledBack { seen: known.head.generation, found: head.generation })
         }
         _ => Ok(Snapshot { head: Arc::new(head), version, stored: true, request }),

@@ -49,13 +49,14 @@ impl Writer {
     ///
     /// [`PendingLimits::max_batches`]: super::PendingLimits::max_batches
     pub fn cut(&mut self, now: Now) {
-        self.wanted = self.accepted;
+        self.cut_asked = self.active.is_some();
         if self.has_room_for_batch() {
             self.cut_active(now);
         }
     }
 
     fn cut_active(&mut self, now: Now) {
+        self.cut_asked = false;
         let Some(mut active) = self.active.take() else { return };
         let serial = active.serial;
         self.typical_block = active.open_block_len();
@@ -75,8 +76,9 @@ impl Writer {
         self.accepted
     }
 
-    /// Asks that the records below `lsn` become durable soon: they are cut as soon as no earlier segment waits for its
-    /// upload, so that many callers share one segment.
+    /// Asks that the records below `lsn` become durable soon. They are cut as soon as no earlier segment waits for its
+    /// upload and as many records are there as were on their way at once before, so that callers who wait at the same
+    /// time share a segment; at the latest after [`super::BatchPolicy::max_linger`]. A lone caller never lingers.
     pub fn want_durable(&mut self, lsn: Lsn) {
         self.wanted = self.wanted.max(lsn.min(self.accepted));
     }
@@ -86,7 +88,7 @@ impl Writer {
             Status::Open { .. } => Ok(()),
             Status::Opening => Err(AppendReason::NotOpen),
             Status::Closing | Status::Closed => Err(AppendReason::Closed),
-            Status::Halted(halted) => Err(AppendReason::Halted(halted.cause.clone())),
+            Status::Halted(halted) => Err(AppendReason::Halted(Box::new(halted.cause.clone()))),
         }
     }
 
@@ -180,6 +182,7 @@ impl Writer {
         }
         self.held += record.encoded_len();
         self.accepted.0 += 1;
+        self.crowd = self.crowd.max(self.accepted.0 - self.committed.0);
         lsn
     }
 
@@ -189,15 +192,18 @@ impl Writer {
         self.typical_block.min(self.options.block_bytes as usize).max(len)
     }
 
-    /// Cuts the active segment when it is full, old, awaited, or takes the room that an append lacks.
+    /// Cuts the active segment when it is full, old, awaited, asked for, or takes the room that an append lacks.
     pub(super) fn cut_if_due(&mut self, now: Now) {
         let Some(active) = &self.active else { return };
         let policy = &self.options.batch;
         let full = active.records() >= u64::from(policy.max_records) || active.raw_bytes >= policy.max_bytes;
         let aged = self.age_limit().is_some_and(|at| at <= now.mono);
-        let awaited = self.wanted > active.base;
-        let pressed = full || self.starved.is_some();
-        if (pressed && self.has_room_for_batch()) || ((aged || awaited) && self.is_caught_up()) {
+        let lingered = self.linger_limit().is_some_and(|at| at <= now.mono);
+        let complete = self.wanted > active.base && active.records() >= self.crowd;
+        let pressed = full || self.cut_asked || self.starved.is_some();
+        if (pressed && self.has_room_for_batch()) || ((aged || lingered || complete) && self.is_caught_up()) {
+            // Who did not come in time is not waited for again.
+            self.crowd = active.records().min(self.crowd);
             self.cut_active(now);
         }
     }
@@ -211,8 +217,15 @@ impl Writer {
         Some(self.active.as_ref()?.since.after(self.options.batch.max_age?))
     }
 
+    /// Until when awaited records wait for company.
+    fn linger_limit(&self) -> Option<MonoTime> {
+        let active = self.active.as_ref().filter(|active| self.wanted > active.base)?;
+        Some(active.since.after(self.options.batch.max_linger))
+    }
+
     pub(super) fn cut_deadline(&self) -> Option<MonoTime> {
-        self.age_limit().filter(|_| self.is_caught_up())
+        let limits = [self.age_limit(), self.linger_limit()];
+        limits.into_iter().flatten().min().filter(|_| self.is_caught_up())
     }
 
     pub(super) fn announce_room(&mut self) {

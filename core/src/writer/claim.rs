@@ -122,7 +122,11 @@ impl Writer {
                 self.acquired(candidate.head, token);
             }
             // The head must be read: for the version the store did not tell, or for who owns it now.
-            Ok(SwapReply { version: None }) => claim.step = Step::Read { at: now.mono },
+            Ok(SwapReply { version: None }) => {
+                claim.step = Step::Read { at: now.mono };
+                let won = claim.candidate.as_ref().map_or_else(Default::default, |candidate| candidate.head.generation);
+                self.seen_generation = self.seen_generation.max(won);
+            }
             Err(fault) => match fault.refusal() {
                 Some(RefusalKind::Precondition) => claim.step = Step::Read { at: now.mono },
                 Some(RefusalKind::NotFound) => self.halt(self.head_gone()),

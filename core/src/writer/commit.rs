@@ -247,8 +247,9 @@ impl Writer {
             (None, None) => self.committed(now, None),
             (Some(token), Some((head, _))) => self.renewed(now, head, token),
             // Who owns the head and at which version, a read tells.
-            (None, takeover) => {
-                proposal.takeover = takeover;
+            (None, Some((head, bytes))) => {
+                self.seen_generation = self.seen_generation.max(head.generation);
+                proposal.takeover = Some((head, bytes));
                 proposal.stage = Stage::Read { at: now.mono };
             }
         }
@@ -315,9 +316,10 @@ impl Writer {
     }
 
     fn usurped(&self, found: &Head, is_mine: bool) -> HaltCause {
-        match is_mine {
-            true => HaltCause::ForeignCommit { key: self.head_name() },
-            false => HaltCause::Superseded { epoch: found.writer_epoch, writer: found.writer_id },
+        if is_mine {
+            HaltCause::ForeignCommit { key: self.head_name() }
+        } else {
+            HaltCause::Superseded { epoch: found.writer_epoch, writer: found.writer_id }
         }
     }
 
@@ -377,10 +379,10 @@ impl Writer {
             return;
         };
         let (key, operation) = (self.head_key.clone(), "publishing");
-        let at = match unresolved {
-            // A definite answer speaks for its own attempt only.
-            true => self.persist(now, &mut failures, (operation, &key), fault),
-            false => self.retry(now, &mut failures, (operation, &key), fault),
+        let at = if unresolved {
+            self.persist(now, &mut failures, (operation, &key), fault)
+        } else {
+            self.retry(now, &mut failures, (operation, &key), fault)
         };
         if let (Some(at), Some(proposal)) = (at, self.commit.proposal_mut()) {
             (proposal.failures, proposal.stage) = (failures, next(at));

@@ -271,7 +271,7 @@ pub enum AppendReason {
     Closed,
     /// The writer halted.
     #[error("{0}")]
-    Halted(#[source] HaltCause),
+    Halted(#[source] Box<HaltCause>),
 }
 
 /// How far records have come; each bound is exclusive, and `accepted >= cut >= uploaded >= committed` always holds.

@@ -54,6 +54,7 @@ enum Note {
 }
 
 /// One incarnation of the owner of one partition. See the [module](self) for the way of a record through it.
+#[expect(clippy::struct_field_names, reason = "`writer_id` is the protocol's name")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Writer {
     options: WriterOptions,
@@ -91,8 +92,12 @@ pub struct Writer {
     accepted: Lsn,
     committed: Lsn,
     last_timestamp: Option<TimestampMs>,
+    /// A cut that was asked for waits for room.
+    cut_asked: bool,
     /// Somebody waits for the records below this one, which may share a segment with later ones.
     wanted: Lsn,
+    /// The most records that were accepted and not yet durable at once, as far as they keep coming.
+    crowd: u64,
     /// Bytes in memory of everything not committed.
     held: u64,
     /// Bytes of an append that was refused for lack of room since room was last announced.
@@ -135,7 +140,9 @@ impl Writer {
             accepted: Lsn(0),
             committed: Lsn(0),
             last_timestamp: None,
+            cut_asked: false,
             wanted: Lsn(0),
+            crowd: 0,
             held: 0,
             starved: None,
             options,

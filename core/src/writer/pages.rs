@@ -79,15 +79,12 @@ impl Pages {
         let page = self.pages.get_mut(index)?;
         let compare = matches!(page.stage, Stage::Occupied { .. });
         let (key, note) = (page.key.clone(), Note::Page { index, compare });
-        let command = match page.stage {
-            Stage::Occupied { .. } => {
-                let get = Get::new(key, ByteRange::All, page.bytes.len() as u64);
-                Command::Get(ops.issue(now, patience, note, get))
-            }
-            _ => {
-                let create = Create { key, body: vec![page.bytes.clone()] };
-                Command::Create(ops.issue(now, patience, note, create))
-            }
+        let command = if compare {
+            let get = Get::new(key, ByteRange::All, page.bytes.len() as u64);
+            Command::Get(ops.issue(now, patience, note, get))
+        } else {
+            let create = Create { key, body: vec![page.bytes.clone()] };
+            Command::Create(ops.issue(now, patience, note, create))
         };
         page.stage = Stage::Out;
         Some(command)

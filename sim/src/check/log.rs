@@ -1,0 +1,227 @@
+//! The history of the log, rebuilt from every change of its head, and what may be said about it.
+//!
+//! The rules of this file look at the store alone: they know nothing of the machines but the names of writers.
+use super::tree::Tree;
+use super::{Violation, ensure};
+use crate::store::Store;
+use crate::value::Value;
+use bucketlog_core::format::catalog::{Head, SegmentEntry};
+use bucketlog_core::format::keys::LogKeys;
+use bucketlog_core::ids::{Epoch, Generation, Lsn, WriterId};
+use bytes::Bytes;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Who changed the head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Author {
+    /// A writer, and the highest generation it has been told of.
+    Writer(WriterId, Generation),
+    /// An operator, or a rival that is not simulated step by step.
+    Outsider,
+}
+
+/// A claim that took place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Claim {
+    /// The owner.
+    pub writer: WriterId,
+    /// Where its records begin.
+    pub next_lsn: Lsn,
+}
+
+/// Everything that was ever committed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Log {
+    head: Option<Head>,
+    bytes: Bytes,
+    /// The head's state before its last change.
+    previous: Option<Bytes>,
+    segments: Vec<SegmentEntry>,
+    records: Vec<Value>,
+    /// Chained hash of the first `n` records.
+    hashes: Vec<u64>,
+    places: BTreeMap<Value, Lsn>,
+    claims: BTreeMap<Epoch, Claim>,
+    /// Records of which a writer said that they are not committed and never will be.
+    never: BTreeSet<Value>,
+    restored: bool,
+}
+
+impl Log {
+    /// The end of what is committed.
+    #[must_use]
+    pub fn next_lsn(&self) -> Lsn {
+        Lsn(self.records.len() as u64)
+    }
+
+    /// The head now in the store.
+    #[must_use]
+    pub fn head(&self) -> Option<&Head> {
+        self.head.as_ref()
+    }
+
+    /// The bytes of the head now in the store.
+    #[must_use]
+    pub fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    /// The head's bytes before its last change.
+    #[must_use]
+    pub fn previous(&self) -> Option<&Bytes> {
+        self.previous.as_ref()
+    }
+
+    /// Whether an older head was ever put back.
+    #[must_use]
+    pub fn was_restored(&self) -> bool {
+        self.restored
+    }
+
+    /// The record at a position.
+    #[must_use]
+    pub fn record(&self, lsn: Lsn) -> Option<Value> {
+        self.records.get(usize::try_from(lsn.0).ok()?).copied()
+    }
+
+    /// Where a record was committed.
+    #[must_use]
+    pub fn place(&self, value: Value) -> Option<Lsn> {
+        self.places.get(&value).copied()
+    }
+
+    /// Who claimed an epoch.
+    #[must_use]
+    pub fn claim(&self, epoch: Epoch) -> Option<&Claim> {
+        self.claims.get(&epoch)
+    }
+
+    /// Chained hash of the records below a position.
+    #[must_use]
+    pub fn hash_at(&self, lsn: Lsn) -> Option<u64> {
+        match lsn.0.checked_sub(1) {
+            None => Some(0),
+            Some(last) => self.hashes.get(usize::try_from(last).ok()?).copied(),
+        }
+    }
+
+    /// A writer says that a record is not committed and never will be.
+    pub(crate) fn never(&mut self, value: Value) -> Result<(), Violation> {
+        ensure(self.place(value).is_none(), "what is called not committed is not in the log", || value)?;
+        self.never.insert(value);
+        Ok(())
+    }
+
+    /// The head in the store changed.
+    pub(crate) fn changed(&mut self, store: &Store, keys: &LogKeys, author: Author) -> Result<(), Violation> {
+        let (bytes, _) = store.object(keys.head()).ok_or_else(|| Violation::new("the head stays", "it is gone"))?;
+        if *bytes == self.bytes {
+            return Ok(());
+        }
+        let head = Head::decode(bytes).map_err(|error| Violation::new("the head is sound", error))?;
+        let before = self.head.take().unwrap_or_else(|| Head::initial(head.identity, head.layout, Lsn(0)));
+        self.check_order(&before, &head, author)?;
+        if head.writer_epoch == before.writer_epoch {
+            self.check_commit(&before, &head, author)?;
+            self.take_records(Tree { store, keys, head: &head })?;
+        } else {
+            self.take_claim(&before, &head, author)?;
+        }
+        self.previous = Some(std::mem::replace(&mut self.bytes, bytes.clone())).filter(|bytes| !bytes.is_empty());
+        self.head = Some(head);
+        Ok(())
+    }
+
+    fn check_order(&self, before: &Head, head: &Head, author: Author) -> Result<(), Violation> {
+        let (old, new) = (before.generation, head.generation);
+        ensure(new > old, "generations grow", || format!("{old} was followed by {new}"))?;
+        ensure(head.oldest_lsn >= before.oldest_lsn, "retention only moves forward", || head.oldest_lsn)?;
+        match author {
+            Author::Writer(_, seen) => ensure(new > seen, "who saw a newer head refuses an older one", || {
+                format!("generation {seen} was seen, yet {new} was written")
+            }),
+            Author::Outsider => Ok(()),
+        }
+    }
+
+    fn take_claim(&mut self, before: &Head, head: &Head, author: Author) -> Result<(), Violation> {
+        let (writer, epoch) = (head.writer_id, head.writer_epoch);
+        let expected = before.takeover(writer).map_err(|error| Violation::new("a claim is possible", error))?;
+        ensure(*head == expected, "a claim changes nothing but epoch, owner and generation", || format!("{head:?}"))?;
+        if let Author::Writer(by, _) = author {
+            ensure(by == writer, "a claim names the writer that made it", || format!("{by} claimed for {writer}"))?;
+        }
+        let claim = Claim { writer, next_lsn: head.next_lsn };
+        let other = self.claims.insert(epoch, claim);
+        ensure(other.is_none(), "an epoch has one owner", || format!("epoch {epoch} was claimed twice"))
+    }
+
+    fn check_commit(&self, before: &Head, head: &Head, author: Author) -> Result<(), Violation> {
+        ensure(head.writer_id == before.writer_id, "the owner changes only with the epoch", || head.writer_id)?;
+        ensure(head.next_lsn >= before.next_lsn, "the log only grows", || head.next_lsn)?;
+        if let Author::Writer(by, _) = author {
+            ensure(by == head.writer_id, "nobody commits but the owner", || {
+                format!("{by} committed under epoch {} of {}", head.writer_epoch, head.writer_id)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn take_records(&mut self, tree: Tree<'_>) -> Result<(), Violation> {
+        while self.next_lsn() < tree.head.next_lsn {
+            let entry = tree.find(self.next_lsn())?;
+            ensure(entry.base_lsn == self.next_lsn(), "LSNs are dense", || format!("{entry:?}"))?;
+            for value in tree.records(&entry, false)? {
+                self.take_record(value)?;
+            }
+            self.segments.push(entry);
+        }
+        Ok(())
+    }
+
+    fn take_record(&mut self, value: Value) -> Result<(), Violation> {
+        let lsn = self.next_lsn();
+        if let Some(first) = self.places.insert(value, lsn) {
+            return Err(Violation::new("nothing is committed twice", format!("{value} at {first} and at {lsn}")));
+        }
+        ensure(!self.never.contains(&value), "what was called not committed never appears", || {
+            format!("{value} appeared at {lsn}")
+        })?;
+        self.hashes.push(value.chain(self.hashes.last().copied().unwrap_or(0)));
+        self.records.push(value);
+        Ok(())
+    }
+
+    /// An operator put an older head back: what came after it never was.
+    pub(crate) fn restored(&mut self, bytes: Bytes) -> Result<Generation, Violation> {
+        let head = Head::decode(&bytes).map_err(|error| Violation::new("the head is sound", error))?;
+        let generation = head.generation;
+        let end = usize::try_from(head.next_lsn.0).unwrap_or(usize::MAX);
+        self.records.truncate(end);
+        self.hashes.truncate(end);
+        self.segments.retain(|segment| segment.last_lsn < head.next_lsn);
+        self.places.retain(|_, lsn| *lsn < head.next_lsn);
+        self.claims.retain(|epoch, _| *epoch <= head.writer_epoch);
+        (self.head, self.bytes, self.previous, self.restored) = (Some(head), bytes, None, true);
+        Ok(generation)
+    }
+
+    /// Reads the whole log back from its bytes and compares it with its history.
+    pub(crate) fn check_all(&self, store: &Store, keys: &LogKeys) -> Result<(), Violation> {
+        let Some(head) = &self.head else { return Ok(()) };
+        let tree = Tree { store, keys, head };
+        let segments = tree.segments()?;
+        let first = self.segments.len().checked_sub(segments.len());
+        let known = first.and_then(|first| self.segments.get(first..));
+        ensure(known == Some(&segments), "no committed segment is lost or changed", || format!("{segments:?}"))?;
+        let begin = segments.first().map_or(head.next_lsn, |segment| segment.base_lsn);
+        ensure(begin <= head.oldest_lsn, "LSNs are dense", || format!("the log begins at {begin}"))?;
+        for segment in &segments {
+            for (lsn, value) in (segment.base_lsn.0..).zip(tree.records(segment, true)?) {
+                let known = self.record(Lsn(lsn));
+                ensure(known == Some(value), "no committed record is lost or changed", || format!("{value} at {lsn}"))?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,18 @@
+//! Durability and fencing, tried on the shipped code.
+//!
+//! A [`World`](world::World) holds a simulated bucket and processes that run the machines of `bucketlog-core`, the same
+//! that the drivers run. A run is a pure function of a [`Setup`](setup::Setup) and a list of
+//! [`Action`](action::Action)s; the list comes from a seed, from bytes, from an exhaustive search or from a file. After
+//! every step the [checkers](check) compare what the machines said with what the bucket holds.
+pub mod action;
+pub mod check;
+pub mod choice;
+pub mod news;
+mod process;
+pub mod run;
+pub mod setup;
+pub mod store;
+pub mod value;
+pub mod world;
+
+pub use process::Excuses;

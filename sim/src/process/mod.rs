@@ -1,0 +1,110 @@
+//! The processes of a world: each runs one shipped machine, and checks what it says against the log.
+//!
+//! A new kind of process is a file here, a variant of [`Role`], and a [`crate::action::Turn`] that starts it.
+pub(crate) mod reader;
+pub(crate) mod writer;
+
+use crate::action::{Call, Kind};
+use crate::check::Violation;
+use crate::check::log::Log;
+use crate::news::News;
+use bucketlog_core::boundary::{Command, Completion, Machine, MonoTime, Now};
+use bucketlog_core::ids::{Generation, WriterId};
+use reader::ReaderProcess;
+use writer::WriterProcess;
+
+/// What happened to a process that excuses behaviour which would be wrong otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Excuses {
+    /// A swap of its ended without a clear answer.
+    pub doubt: bool,
+    /// It was handed damaged bytes.
+    pub damage: bool,
+    /// An older head was put back after it had seen a newer one.
+    pub estranged: bool,
+    /// Highest generation that it was told of.
+    pub seen: Generation,
+}
+
+/// What a process may look at and add to.
+#[derive(Debug)]
+pub(crate) struct Context<'a> {
+    pub(crate) site: u8,
+    pub(crate) now: Now,
+    pub(crate) log: &'a mut Log,
+    pub(crate) news: &'a mut Vec<News>,
+    pub(crate) excuses: Excuses,
+}
+
+/// A process.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::large_enum_variant, reason = "a world holds few of them")]
+pub(crate) enum Role {
+    Writer(WriterProcess),
+    Reader(ReaderProcess),
+    /// It crashed.
+    Gone,
+}
+
+/// Calls the same method of whatever runs; nothing happens where nothing runs.
+macro_rules! each {
+    ($role:expr, $process:ident => $call:expr, gone => $gone:expr) => {
+        match $role {
+            Role::Writer($process) => $call,
+            Role::Reader($process) => $call,
+            Role::Gone => $gone,
+        }
+    };
+}
+
+impl Role {
+    pub(crate) fn writer_id(&self) -> Option<WriterId> {
+        match self {
+            Self::Writer(process) => Some(process.machine.writer_id()),
+            Self::Reader(_) | Self::Gone => None,
+        }
+    }
+
+    pub(crate) fn poll_command(&mut self, now: Now) -> Option<Command> {
+        each!(self, process => process.machine.poll_command(now), gone => None)
+    }
+
+    pub(crate) fn complete(&mut self, now: Now, completion: Completion) {
+        each!(self, process => process.machine.complete(now, completion), gone => ());
+    }
+
+    pub(crate) fn deadline(&self) -> Option<MonoTime> {
+        each!(self, process => process.machine.deadline(), gone => None)
+    }
+
+    /// Calls that its user may make now.
+    pub(crate) fn offers(&self, appends: u8, offer: &mut dyn FnMut(Call)) {
+        each!(self, process => process.offers(appends, offer), gone => ());
+    }
+
+    pub(crate) fn call(&mut self, call: Call, context: &mut Context<'_>) -> Result<(), Violation> {
+        each!(self, process => process.call(call, context), gone => Ok(()))
+    }
+
+    /// It sent a request.
+    pub(crate) fn sent(&mut self, command: &Command, context: &mut Context<'_>) -> Result<(), Violation> {
+        each!(self, process => process.sent(command, context), gone => Ok(()))
+    }
+
+    /// It is about to learn the answer to a request of this kind.
+    pub(crate) fn answered(&mut self, kind: Kind) {
+        if let Self::Writer(process) = self {
+            process.answered(kind);
+        }
+    }
+
+    /// Looks at what it has to say.
+    pub(crate) fn digest(&mut self, context: &mut Context<'_>) -> Result<(), Violation> {
+        each!(self, process => process.digest(context), gone => Ok(()))
+    }
+
+    /// It has all the time and answers it could want: nothing may be left undone.
+    pub(crate) fn check_rest(&self, excuses: Excuses) -> Result<(), Violation> {
+        each!(self, process => process.check_rest(excuses), gone => Ok(()))
+    }
+}

@@ -1,0 +1,293 @@
+//! A program that appends through the shipped writer, and holds it to its word.
+use super::{Context, Excuses};
+use crate::action::{Call, Kind};
+use crate::check::{Violation, ensure};
+use crate::news::News;
+use crate::value::Value;
+use bucketlog_core::boundary::{Command, Machine, SwapCondition};
+use bucketlog_core::format::keys::LogKeys;
+use bucketlog_core::format::segment::Record;
+use bucketlog_core::ids::{Epoch, Lsn};
+use bucketlog_core::writer::{
+    AppendReason, Fate, HaltCause, Halted, Status, Watermarks, Writer, WriterEvent, WriterOptions,
+};
+use bytes::Bytes;
+use std::collections::VecDeque;
+
+/// A writer and what its user knows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct WriterProcess {
+    pub(crate) machine: Writer,
+    /// Records accepted and not reported as durable; the first lies at `acked`.
+    pending: VecDeque<Value>,
+    acked: Lsn,
+    asked: u32,
+    last_swap: Option<(Bytes, SwapCondition)>,
+    /// What the last answer was for.
+    answered: Option<Kind>,
+    /// It began to take over from itself.
+    is_renewing: bool,
+    epoch: Epoch,
+}
+
+impl WriterProcess {
+    pub(crate) fn open(keys: LogKeys, options: WriterOptions, site: u8) -> Result<Self, Violation> {
+        let machine = Writer::open(keys, options, [site + 1; 32]);
+        Ok(Self {
+            machine: machine.map_err(|error| Violation::new("the writer's options are valid", error))?,
+            pending: VecDeque::new(),
+            acked: Lsn(0),
+            asked: 0,
+            last_swap: None,
+            answered: None,
+            is_renewing: false,
+            epoch: Epoch(0),
+        })
+    }
+
+    pub(super) fn offers(&self, appends: u8, offer: &mut dyn FnMut(Call)) {
+        match self.machine.status() {
+            Status::Open { .. } => {
+                if self.asked < u32::from(appends) {
+                    offer(Call::Append);
+                    offer(Call::Batch);
+                }
+                let marks = self.machine.watermarks();
+                if marks.accepted > marks.cut {
+                    offer(Call::Cut);
+                    offer(Call::Want);
+                }
+                offer(Call::Close);
+                offer(Call::Abort);
+            }
+            Status::Opening | Status::Closing => offer(Call::Abort),
+            _ => {}
+        }
+    }
+
+    pub(super) fn call(&mut self, call: Call, context: &mut Context<'_>) -> Result<(), Violation> {
+        let now = context.now;
+        match call {
+            Call::Append => return self.append(1, context),
+            Call::Batch => return self.append(2, context),
+            Call::Cut => self.machine.cut(now),
+            Call::Want => self.machine.want_durable(self.machine.watermarks().accepted),
+            Call::Close => {
+                self.machine.close(now);
+            }
+            Call::Abort => self.machine.abort(),
+            Call::Read | Call::Latest | Call::Cached => {}
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, count: u32, context: &mut Context<'_>) -> Result<(), Violation> {
+        let values: Vec<Value> = (0..count).map(|i| Value::new(context.site, self.asked + i)).collect();
+        self.asked += count;
+        let record = |value: &Value| Record::new(context.now.wall, Bytes::copy_from_slice(&value.encode()));
+        let accepted = match values[..] {
+            [value] => self.machine.append(context.now, record(&value)).map_err(|error| error.reason),
+            _ => {
+                let batch = self.machine.append_batch(context.now, values.iter().map(record).collect());
+                batch.map(|range| range.start).map_err(|error| error.reason)
+            }
+        };
+        match accepted {
+            Ok(first) => {
+                let expected = Lsn(self.acked.0 + self.pending.len() as u64);
+                ensure(first == expected, "LSNs are given out densely", || format!("{first} for {expected}"))?;
+                for (lsn, value) in (first.0..).map(Lsn).zip(values) {
+                    self.pending.push_back(value);
+                    context.news.push(News::Accepted { site: context.site, lsn, value });
+                }
+            }
+            Err(AppendReason::Full | AppendReason::TimestampOrder { .. }) => {
+                context.news.push(News::Declined { site: context.site });
+            }
+            Err(reason) => return Err(Violation::new("an open writer takes valid records", reason)),
+        }
+        Ok(())
+    }
+
+    /// Watches the swaps for rows of the rule book.
+    pub(super) fn sent(&mut self, command: &Command, context: &mut Context<'_>) -> Result<(), Violation> {
+        ensure(
+            matches!(command, Command::Get(_) | Command::Create(_) | Command::Swap(_)),
+            "a writer reads, creates and swaps, nothing else",
+            || format!("{command:?}"),
+        )?;
+        let Command::Swap(op) = command else { return Ok(()) };
+        let (body, condition) = (op.request().body.clone(), op.request().condition.clone());
+        let is_opening = *self.machine.status() == Status::Opening;
+        let rule = match &self.last_swap {
+            Some((last, on)) if *last == body && *on == condition && is_opening => "claim repeated",
+            Some(_) if is_opening => "claim rebuilt",
+            Some((last, on)) if *last == body && *on == condition && self.is_renewing => "self-takeover repeated",
+            Some((last, on)) if *last == body && *on == condition => "repeat",
+            Some((last, _)) if *last == body => "rebase",
+            Some((_, on)) if *on == condition => {
+                self.is_renewing = true;
+                "self-takeover begun"
+            }
+            _ => "first attempt",
+        };
+        context.news.push(News::Rule(rule));
+        self.last_swap = Some((body, condition));
+        Ok(())
+    }
+
+    pub(super) fn answered(&mut self, kind: Kind) {
+        self.answered = Some(kind);
+    }
+
+    pub(super) fn digest(&mut self, context: &mut Context<'_>) -> Result<(), Violation> {
+        let mut has_committed = false;
+        while let Some(event) = self.machine.poll_event() {
+            match event {
+                WriterEvent::Opened { epoch, next_lsn, .. } => self.opened(epoch, next_lsn, context)?,
+                WriterEvent::EpochRenewed { epoch } => self.renewed(epoch, context)?,
+                WriterEvent::Committed { next_lsn } => {
+                    has_committed = true;
+                    self.committed(next_lsn, context)?;
+                }
+                WriterEvent::Closed { next_lsn } => {
+                    let is_all = self.pending.is_empty() && next_lsn == self.acked;
+                    ensure(is_all, "a closed writer has committed everything", || next_lsn)?;
+                    context.news.push(News::Closed { site: context.site });
+                }
+                WriterEvent::Halted(halted) => self.halted(&halted, has_committed, context)?,
+                _ => {}
+            }
+        }
+        self.answered = None;
+        let Watermarks { accepted, cut, uploaded, committed } = self.machine.watermarks();
+        ensure(accepted >= cut && cut >= uploaded && uploaded >= committed, "watermarks are in order", || {
+            format!("{accepted} {cut} {uploaded} {committed}")
+        })
+    }
+
+    fn is_by_read(&self) -> bool {
+        self.answered == Some(Kind::Get)
+    }
+
+    fn opened(&mut self, epoch: Epoch, next_lsn: Lsn, context: &mut Context<'_>) -> Result<(), Violation> {
+        context.news.push(News::Rule(if self.is_by_read() { "claim found by read" } else { "claim won" }));
+        context.news.push(News::Opened { site: context.site, epoch, next_lsn });
+        ensure(self.epoch == Epoch(0), "a writer opens once", || epoch)?;
+        (self.acked, self.epoch) = (next_lsn, epoch);
+        self.check_epoch(context, Some(next_lsn))
+    }
+
+    fn renewed(&mut self, epoch: Epoch, context: &mut Context<'_>) -> Result<(), Violation> {
+        let rule = if self.is_by_read() { "self-takeover found by read" } else { "self-takeover won" };
+        context.news.push(News::Rule(rule));
+        context.news.push(News::Renewed { site: context.site, epoch });
+        ensure(epoch > self.epoch, "epochs of a writer grow", || epoch)?;
+        (self.epoch, self.is_renewing) = (epoch, false);
+        self.check_epoch(context, None)
+    }
+
+    fn check_epoch(&self, context: &Context<'_>, next_lsn: Option<Lsn>) -> Result<(), Violation> {
+        if context.excuses.estranged {
+            return Ok(());
+        }
+        let claim = context.log.claim(self.epoch);
+        let is_mine = claim.is_some_and(|claim| {
+            claim.writer == self.machine.writer_id() && next_lsn.is_none_or(|next| next == claim.next_lsn)
+        });
+        ensure(is_mine, "who says that an epoch is open owns it", || format!("epoch {}: {claim:?}", self.epoch))
+    }
+
+    fn committed(&mut self, next_lsn: Lsn, context: &mut Context<'_>) -> Result<(), Violation> {
+        if self.is_by_read() {
+            let rule = if self.is_renewing { "committed by read in a self-takeover" } else { "committed by read" };
+            context.news.push(News::Rule(rule));
+        }
+        self.is_renewing = false;
+        context.news.push(News::Committed { site: context.site, next_lsn });
+        ensure(next_lsn > self.acked, "durability moves forward", || next_lsn)?;
+        while self.acked < next_lsn {
+            let value = self.pending.pop_front();
+            let found = context.log.record(self.acked);
+            let is_there = value.is_some() && (context.excuses.estranged || value == found);
+            ensure(is_there, "what is acknowledged is in the log", || {
+                format!("{value:?} was acknowledged at {}, where {found:?} is", self.acked)
+            })?;
+            self.acked.0 += 1;
+        }
+        Ok(())
+    }
+
+    fn halted(&mut self, halted: &Halted, committed: bool, context: &mut Context<'_>) -> Result<(), Violation> {
+        let Halted { cause, proven, maybe, accepted } = halted;
+        let (proven, maybe, accepted) = (*proven, *maybe, *accepted);
+        context.news.push(News::Halted { site: context.site, cause: cause.clone(), proven, maybe, accepted });
+        self.check_cause(cause, context)?;
+        ensure(proven == self.acked, "all that is proven was reported", || proven)?;
+        ensure(maybe == proven || context.excuses.doubt, "no doubt without a cause", || halted)?;
+        ensure(proven <= maybe && maybe <= accepted, "the bounds of a halt are in order", || halted)?;
+        let end = Lsn(self.acked.0 + self.pending.len() as u64);
+        ensure(accepted == end, "a halt accounts for every record", || halted)?;
+        if let Some(rule) = rule_of(halted, committed, context.excuses) {
+            context.news.push(News::Rule(rule));
+        }
+        for (lsn, value) in (self.acked.0..).map(Lsn).zip(self.pending.drain(..)) {
+            match halted.fate(lsn) {
+                Fate::NotCommitted => context.log.never(value)?,
+                Fate::Committed => return Err(Violation::new("all that is proven was reported", lsn)),
+                Fate::Indeterminate => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Nobody stops without a reason.
+    fn check_cause(&self, cause: &HaltCause, context: &Context<'_>) -> Result<(), Violation> {
+        let excuses = context.excuses;
+        let is_true = match cause {
+            HaltCause::Superseded { epoch, writer } | HaltCause::Contended { epoch, writer, .. } => {
+                let is_rival = *writer != self.machine.writer_id();
+                let owns = context.log.claim(*epoch).is_some_and(|claim| claim.writer == *writer);
+                is_rival && (owns || context.log.was_restored())
+            }
+            HaltCause::Aborted => true,
+            HaltCause::RetentionPassed { oldest } => {
+                context.log.head().is_some_and(|head| head.oldest_lsn >= *oldest && *oldest > self.acked)
+            }
+            HaltCause::Corrupt { .. } | HaltCause::KeyCollision { .. } => excuses.damage,
+            HaltCause::HeadRolledBack { .. } => context.log.was_restored(),
+            _ => false,
+        };
+        ensure(is_true, "nobody halts without a reason", || cause)
+    }
+
+    pub(super) fn check_rest(&self, excuses: Excuses) -> Result<(), Violation> {
+        let rests = match self.machine.status() {
+            Status::Open { .. } => self.pending.is_empty() || excuses.estranged,
+            Status::Closed | Status::Halted(_) => true,
+            _ => false,
+        };
+        ensure(rests, "at rest everything accepted is committed", || {
+            format!("{:?} with {} records", self.machine.status(), self.pending.len())
+        })?;
+        ensure(self.pending.is_empty() || excuses.estranged, "every record meets its fate", || self.acked)
+    }
+
+    /// Asks the writer to bring everything to an end.
+    pub(crate) fn flush(&mut self, context: &Context<'_>) {
+        self.machine.flush(context.now);
+    }
+}
+
+/// The row of the rule book behind a halt.
+fn rule_of(halted: &Halted, has_committed: bool, excuses: Excuses) -> Option<&'static str> {
+    Some(match halted.cause {
+        HaltCause::Superseded { .. } if has_committed => "committed, then superseded",
+        HaltCause::Superseded { .. } if excuses.doubt && halted.accepted > halted.proven => "lost after a doubt",
+        HaltCause::Superseded { .. } => "superseded without a doubt",
+        HaltCause::RetentionPassed { .. } => "retention passed",
+        HaltCause::HeadRolledBack { .. } => "older head refused",
+        HaltCause::Aborted if halted.maybe > halted.proven => "aborted in doubt",
+        _ => return None,
+    })
+}

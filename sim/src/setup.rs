@@ -1,0 +1,260 @@
+//! What a run begins with: the store's kind, the writers' options, who may take part, and how heavy each fault is.
+use crate::action::{Call, How, Turn};
+use crate::choice::Random;
+use crate::store::Versions;
+use bucketlog_core::backoff::Backoff;
+use bucketlog_core::format::catalog::CatalogLayout;
+use bucketlog_core::format::segment::Codec;
+use bucketlog_core::reader::ReaderOptions;
+use bucketlog_core::writer::{BatchPolicy, PendingLimits, TimestampPolicy, WriterOptions};
+use std::fmt;
+use std::time::Duration;
+
+/// Longer than any run: whoever gives up within it gave up for no reason.
+const FOR_EVER: Duration = Duration::from_secs(10 * 365 * 86_400);
+
+/// What is the same for a whole run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Setup {
+    /// How the store names versions.
+    pub versions: Versions,
+    /// One byte that stands for the options of all writers and readers; its bits are read by [`Setup::writer`],
+    /// [`Setup::reader`] and [`Setup::tells_versions`].
+    pub tuning: u8,
+    /// Processes at most, dead ones included.
+    pub processes: u8,
+    /// Records that each writer is asked to take, at most.
+    pub appends: u8,
+}
+
+impl Setup {
+    /// A set-up drawn from `random`.
+    #[must_use]
+    pub fn draw(random: &mut Random) -> Self {
+        let [versions, tuning, processes, appends, ..] = random.next_u64().to_le_bytes();
+        Self {
+            versions: if versions & 1 == 0 { Versions::Unique } else { Versions::ContentHash },
+            tuning,
+            processes: 2 + processes % 7,
+            appends: 4 + appends % 60,
+        }
+    }
+
+    fn bits(self, from: u8, count: u8) -> u8 {
+        self.tuning >> from & ((1 << count) - 1)
+    }
+
+    /// Whether the answers to writes name the new version: in three of four set-ups.
+    #[must_use]
+    pub fn tells_versions(self) -> bool {
+        self.bits(6, 2) != 3
+    }
+
+    /// The writers' options.
+    #[must_use]
+    pub fn writer(self) -> WriterOptions {
+        WriterOptions {
+            codec: Codec::None,
+            block_bytes: 64,
+            batch: BatchPolicy { max_records: if self.bits(0, 1) == 0 { 2 } else { 64 }, ..BatchPolicy::default() },
+            pending: PendingLimits { max_batches: 2, ..PendingLimits::default() },
+            timestamps: if self.bits(1, 1) == 0 { TimestampPolicy::Clamp } else { TimestampPolicy::Reject },
+            layout: CatalogLayout { leaf_limit: 2, index_limit: 2, ..CatalogLayout::default() },
+            parallel_uploads: 1 + u32::from(self.bits(2, 1)),
+            max_group: if self.bits(3, 1) == 0 { 8 } else { 1 },
+            backoff: Backoff { base: Duration::from_millis(10), max: Duration::from_millis(80) },
+            self_takeover_after: u32::from(self.bits(4, 2)),
+            budget: FOR_EVER,
+            claim_attempts: u32::MAX,
+            ..WriterOptions::default()
+        }
+    }
+
+    /// The readers' options.
+    #[must_use]
+    pub fn reader(self) -> ReaderOptions {
+        ReaderOptions {
+            whole_segment_max: if self.bits(0, 1) == 0 { 1 << 20 } else { 0 },
+            prefetch_count: 1 + usize::from(self.bits(2, 2)),
+            budget: FOR_EVER,
+            backoff: Backoff { base: Duration::from_millis(10), max: Duration::from_millis(80) },
+            ..ReaderOptions::default()
+        }
+    }
+}
+
+impl fmt::Display for Setup {
+    /// As in the first line of a recorded run.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let versions = match self.versions {
+            Versions::Unique => "unique",
+            Versions::ContentHash => "content",
+        };
+        let Self { tuning, processes, appends, .. } = self;
+        write!(f, "versions={versions} tuning={tuning} processes={processes} appends={appends}")
+    }
+}
+
+impl std::str::FromStr for Setup {
+    type Err = SetupError;
+
+    fn from_str(text: &str) -> Result<Self, SetupError> {
+        let mut setup = Self { versions: Versions::Unique, tuning: 0, processes: 4, appends: 16 };
+        for word in text.split_whitespace() {
+            let error = || SetupError { word: word.to_owned() };
+            let (name, value) = word.split_once('=').ok_or_else(error)?;
+            match (name, value, value.parse()) {
+                ("versions", "unique", _) => setup.versions = Versions::Unique,
+                ("versions", "content", _) => setup.versions = Versions::ContentHash,
+                ("tuning", _, Ok(number)) => setup.tuning = number,
+                ("processes", _, Ok(number)) => setup.processes = number,
+                ("appends", _, Ok(number)) => setup.appends = number,
+                _ => return Err(error()),
+            }
+        }
+        Ok(setup)
+    }
+}
+
+/// A word of a set-up that means nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{word:?} is no part of a set-up")]
+pub struct SetupError {
+    word: String,
+}
+
+/// How likely each kind of step is, relative to the others. Swarm testing: each run draws its own weights and leaves
+/// many faults out, because a run with all faults at once never gets anywhere deep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Weights {
+    calls: [u32; Call::ALL.len()],
+    hows: [u32; How::ALL.len()],
+    turns: [u32; Turn::ALL.len()],
+}
+
+impl Weights {
+    /// Every step with the same weight.
+    #[must_use]
+    pub fn even() -> Self {
+        Self { calls: [1; Call::ALL.len()], hows: [1; How::ALL.len()], turns: [1; Turn::ALL.len()] }
+    }
+
+    /// Steps of a world without faults, drawn from nothing.
+    #[must_use]
+    pub fn calm() -> Self {
+        let mut weights = Self { calls: [8; Call::ALL.len()], hows: [0; How::ALL.len()], turns: [0; Turn::ALL.len()] };
+        weights.set(Knob::How(How::Done), 60);
+        weights.set(Knob::Turn(Turn::Tick), 12);
+        weights.set(Knob::Turn(Turn::StartWriter), 1);
+        weights.set(Knob::Turn(Turn::StartReader), 1);
+        weights.set(Knob::Call(Call::Close), 0);
+        weights.set(Knob::Call(Call::Abort), 0);
+        weights
+    }
+
+    /// Weights of one run: every fault that `allowed` lets through is off, light or heavy.
+    pub fn swarm(random: &mut Random, allowed: impl Fn(Knob) -> bool) -> Self {
+        let mut weights = Self::calm();
+        for knob in Knob::all().filter(|knob| knob.is_fault() && allowed(*knob)) {
+            let light = knob.light();
+            let drawn = random.below(8);
+            weights.set(knob, [0, 0, 0, light, light, light, 3 * light, 10 * light][drawn as usize]);
+        }
+        weights
+    }
+
+    /// Changes one weight.
+    pub fn set(&mut self, knob: Knob, weight: u32) {
+        match knob {
+            Knob::Call(call) => self.calls[call as usize] = weight,
+            Knob::How(how) => self.hows[how as usize] = weight,
+            Knob::Turn(turn) => self.turns[turn as usize] = weight,
+        }
+    }
+
+    /// The weight of one kind of step.
+    #[must_use]
+    pub fn of(&self, knob: Knob) -> u32 {
+        match knob {
+            Knob::Call(call) => self.calls[call as usize],
+            Knob::How(how) => self.hows[how as usize],
+            Knob::Turn(turn) => self.turns[turn as usize],
+        }
+    }
+}
+
+/// A kind of step that can be switched and weighted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Knob {
+    /// A call of a user.
+    Call(Call),
+    /// A fate of a request.
+    How(How),
+    /// A move of the world.
+    Turn(Turn),
+}
+
+impl Knob {
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let hows = How::ALL.iter().map(|how| Self::How(*how));
+        let turns = Turn::ALL.iter().map(|turn| Self::Turn(*turn));
+        Call::ALL.iter().map(|call| Self::Call(*call)).chain(hows).chain(turns)
+    }
+
+    /// Its word in recorded runs.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Call(call) => call.word(),
+            Self::How(how) => how.word(),
+            Self::Turn(turn) => turn.word(),
+        }
+    }
+
+    /// Whether a world without it is still a working one.
+    #[must_use]
+    pub fn is_fault(self) -> bool {
+        match self {
+            Self::Call(call) => matches!(call, Call::Close | Call::Abort),
+            Self::How(how) => how != How::Done,
+            Self::Turn(turn) => turn != Turn::Tick,
+        }
+    }
+
+    /// The weight of a light dose.
+    fn light(self) -> u32 {
+        match self {
+            Self::How(How::Short | How::Flipped) | Self::Call(_) => 1,
+            Self::Turn(Turn::RivalTrim | Turn::Restore | Turn::StartWriter | Turn::StartReader | Turn::Crash) => 1,
+            Self::Turn(Turn::Thaw) => 20,
+            Self::How(_) | Self::Turn(_) => 3,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_up_survives_its_text() {
+        for seed in 0..50 {
+            let setup = Setup::draw(&mut Random::new(seed));
+            assert_eq!(setup.to_string().parse(), Ok(setup));
+            setup.writer().validate().unwrap();
+        }
+        assert!("tuning=x".parse::<Setup>().is_err());
+    }
+
+    #[test]
+    fn a_swarm_leaves_out_what_is_not_allowed() {
+        let only = |knob| knob == Knob::How(How::Lost);
+        for seed in 0..50 {
+            let weights = Weights::swarm(&mut Random::new(seed), only);
+            let faults = Knob::all().filter(|knob| knob.is_fault() && weights.of(*knob) > 0);
+            let odd: Vec<_> = faults.filter(|knob| !only(*knob) && !knob.word().starts_with("start")).collect();
+            assert!(odd.is_empty(), "{odd:?}");
+        }
+    }
+}

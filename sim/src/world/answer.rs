@@ -1,0 +1,138 @@
+//! What becomes of a request, and what its sender is told.
+use super::{Flight, Stray, World};
+use crate::action::{How, Kind};
+use crate::check::Violation;
+use crate::news::News;
+use crate::store::Reply;
+use bucketlog_core::boundary::{Command, Completion, Fault, GetReply, RefusalKind};
+use bytes::Bytes;
+use std::time::Duration;
+
+const RETRY_AFTER: Duration = Duration::from_secs(2);
+
+impl World {
+    pub(super) fn answer(
+        &mut self,
+        site: u8,
+        position: usize,
+        how: How,
+        news: &mut Vec<News>,
+    ) -> Result<(), Violation> {
+        let flight = self.sites[usize::from(site)].flights.remove(position);
+        let kind = flight.kind;
+        news.push(News::Fate { site, kind, how });
+        self.sites[usize::from(site)].excuses.doubt |= leaves_doubt(how) && kind == Kind::Swap;
+        let completion = match how {
+            How::Done | How::Short | How::Flipped => self.execute(site, flight, how, news)?,
+            How::Lost => {
+                let author = self.sites[usize::from(site)].author();
+                self.reach(site, author, &flight.command, false, news)?;
+                flight.command.fail(Fault::indeterminate("the answer was lost"))
+            }
+            How::Mute => {
+                let author = self.sites[usize::from(site)].author();
+                self.reach(site, author, &flight.command, false, news)?;
+                None
+            }
+            How::Astray => {
+                self.stray_away(site, &flight);
+                flight.command.fail(Fault::indeterminate("the connection was reset"))
+            }
+            How::Dropped => {
+                self.stray_away(site, &flight);
+                None
+            }
+            How::ServerError => flight.command.fail(Fault::indeterminate("internal error [status 500]")),
+            How::NotSent => flight.command.fail(Fault::not_sent("no route")),
+            How::Conflict => flight.command.fail(Fault::refused(RefusalKind::Conflict, "409")),
+            How::Throttled => flight.command.fail(Fault::refused(RefusalKind::Throttled(None), "503")),
+            How::RetryAfter => flight.command.fail(Fault::refused(RefusalKind::Throttled(Some(RETRY_AFTER)), "429")),
+        };
+        self.tell(site, kind, completion, news)
+    }
+
+    /// Executes a request and makes its answer, with damage where that is its fate.
+    fn execute(
+        &mut self,
+        site: u8,
+        flight: Flight,
+        how: How,
+        news: &mut Vec<News>,
+    ) -> Result<Option<Completion>, Violation> {
+        let author = self.sites[usize::from(site)].author();
+        let reply = self.reach(site, author, &flight.command, flight.given_up, news)?;
+        let is_head = self.is_about_head(&flight.command) && reply.fault().is_none();
+        if let Some(RefusalKind::Precondition) = reply.fault().and_then(Fault::refusal)
+            && flight.kind == Kind::Create
+        {
+            news.push(News::Rule("create found its key taken"));
+        }
+        let excuses = &mut self.sites[usize::from(site)].excuses;
+        let reply = match how {
+            How::Done => {
+                if is_head && !flight.given_up {
+                    excuses.seen =
+                        excuses.seen.max(self.log.head().map_or_else(Default::default, |head| head.generation));
+                }
+                reply
+            }
+            _ => {
+                excuses.damage = true;
+                damaged(reply, how)
+            }
+        };
+        Ok(reply.answer(flight.command))
+    }
+
+    fn tell(
+        &mut self,
+        site: u8,
+        kind: Kind,
+        completion: Option<Completion>,
+        news: &mut Vec<News>,
+    ) -> Result<(), Violation> {
+        let found = &mut self.sites[usize::from(site)];
+        if let Some(completion) = completion {
+            found.role.answered(kind);
+            found.role.complete(found.now, completion);
+        }
+        if found.frozen { Ok(()) } else { self.poll(site, news) }
+    }
+
+    fn stray_away(&mut self, site: u8, flight: &Flight) {
+        let author = self.sites[usize::from(site)].author();
+        self.stray(Stray { command: flight.command.clone(), kind: flight.kind, site, author });
+    }
+
+    fn is_about_head(&self, command: &Command) -> bool {
+        match command {
+            Command::Get(op) => op.request().key == self.head_key,
+            Command::Swap(op) => op.request().key == self.head_key,
+            _ => false,
+        }
+    }
+}
+
+/// Whether the sender can't know what became of a request.
+fn leaves_doubt(how: How) -> bool {
+    matches!(how, How::Lost | How::Astray | How::ServerError | How::Mute | How::Dropped)
+}
+
+fn damaged(reply: Reply, how: How) -> Reply {
+    match reply {
+        Reply::Get(Ok(GetReply::Found { body, version, total_size })) => {
+            let body = if how == How::Short { body.slice(..body.len() / 2) } else { flipped(&body) };
+            Reply::Get(Ok(GetReply::Found { body, version, total_size }))
+        }
+        other => other,
+    }
+}
+
+fn flipped(body: &Bytes) -> Bytes {
+    let mut bytes = body.to_vec();
+    let middle = bytes.len() / 2;
+    if let Some(byte) = bytes.get_mut(middle) {
+        *byte ^= 0x10;
+    }
+    bytes.into()
+}

@@ -1,0 +1,97 @@
+//! What may happen next.
+use super::World;
+use crate::action::{Action, Call, How, Kind, Turn};
+use crate::process::Role;
+use crate::setup::{Knob, Weights};
+use crate::store::Versions;
+use bucketlog_core::boundary::Command;
+
+impl World {
+    /// Every action that is possible now and has weight, with its weight.
+    pub fn offers(&self, weights: &Weights, offers: &mut Vec<(Action, u32)>) {
+        let mut offer = |action: Action, knob: Knob| {
+            let weight = weights.of(knob);
+            if weight > 0 {
+                offers.push((action, weight));
+            }
+        };
+        for (site, found) in (0..).zip(&self.sites) {
+            if !found.frozen {
+                let mut call = |call: Call| offer(Action::Call { call, site }, Knob::Call(call));
+                found.role.offers(self.setup.appends, &mut call);
+            }
+            let mut seen = [0_u8; Kind::ALL.len()];
+            for (position, flight) in found.flights.iter().enumerate() {
+                let nth = seen[flight.kind as usize];
+                seen[flight.kind as usize] += 1;
+                for how in How::ALL.iter().copied().filter(|how| self.may_answer(site, position, *how)) {
+                    offer(Action::Answer { site, kind: flight.kind, nth, how }, Knob::How(how));
+                }
+            }
+            for turn in [Turn::Tick, Turn::Crash, Turn::Freeze, Turn::Thaw, Turn::ClockBack, Turn::ClockAhead] {
+                if weights.of(Knob::Turn(turn)) > 0 && self.may_turn(turn, site) {
+                    offer(Action::Turn { turn, subject: site }, Knob::Turn(turn));
+                }
+            }
+        }
+        for subject in (0..).take(self.strays.len()) {
+            offer(Action::Turn { turn: Turn::Land, subject }, Knob::Turn(Turn::Land));
+        }
+        for turn in [Turn::StartWriter, Turn::StartReader, Turn::Touch, Turn::RivalTrim, Turn::Restore] {
+            if self.may_turn(turn, 0) {
+                offer(Action::Turn { turn, subject: 0 }, Knob::Turn(turn));
+            }
+        }
+    }
+
+    /// Position of the `nth` request of a kind, counted from the oldest.
+    pub(super) fn position(&self, site: u8, kind: Kind, nth: u8) -> Option<usize> {
+        let flights = self.sites.get(usize::from(site))?.flights.iter().enumerate();
+        flights.filter(|(_, flight)| flight.kind == kind).map(|(position, _)| position).nth(nth.into())
+    }
+
+    pub(super) fn may_answer(&self, site: u8, position: usize, how: How) -> bool {
+        let flight = &self.sites[usize::from(site)].flights[position];
+        let is_write = matches!(flight.kind, Kind::Create | Kind::Swap | Kind::Delete);
+        match how {
+            How::Done => true,
+            How::Dropped => is_write,
+            _ if flight.given_up => false,
+            How::Lost | How::NotSent | How::Throttled | How::RetryAfter => true,
+            How::Astray | How::Conflict | How::Mute => is_write,
+            How::ServerError => self.would_refuse(&flight.command),
+            How::Short | How::Flipped => flight.kind == Kind::Get,
+        }
+    }
+
+    fn would_refuse(&self, command: &Command) -> bool {
+        match command {
+            Command::Swap(op) => self.store.would_refuse(&op.request().key, &op.request().condition),
+            Command::Create(op) => self.store.object(op.request().key.as_str()).is_some(),
+            _ => false,
+        }
+    }
+
+    pub(super) fn may_turn(&self, turn: Turn, subject: u8) -> bool {
+        let site = self.sites.get(usize::from(subject)).filter(|site| !site.is_gone());
+        match turn {
+            Turn::Land => usize::from(subject) < self.strays.len(),
+            Turn::Tick => site.is_some_and(|site| !site.frozen && site.role.deadline().is_some()),
+            Turn::StartWriter | Turn::StartReader => self.sites.len() < self.setup.processes.into(),
+            Turn::Crash => site.is_some(),
+            Turn::Freeze | Turn::ClockBack | Turn::ClockAhead => site.is_some_and(|site| !site.frozen),
+            Turn::Thaw => site.is_some_and(|site| site.frozen),
+            Turn::Touch => self.setup.versions == Versions::Unique && self.log.head().is_some(),
+            Turn::RivalTrim => self.rivals < 3 && self.log.head().is_some(),
+            // Content-hash versions would revive tokens that are dead by now; nobody can guard against that.
+            Turn::Restore => {
+                let is_unique = self.setup.versions == Versions::Unique;
+                is_unique && !self.log.was_restored() && self.log.previous().is_some()
+            }
+        }
+    }
+
+    pub(super) fn is_writer(&self, site: u8) -> bool {
+        matches!(self.sites[usize::from(site)].role, Role::Writer(_))
+    }
+}

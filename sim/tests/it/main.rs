@@ -1,0 +1,2 @@
+//! The shipped machines in a bad world.
+mod seeded;
