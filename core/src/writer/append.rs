@@ -49,13 +49,14 @@ impl Writer {
     ///
     /// [`PendingLimits::max_batches`]: super::PendingLimits::max_batches
     pub fn cut(&mut self, now: Now) {
-        self.wanted = self.accepted;
+        self.cut_asked = self.active.is_some();
         if self.has_room_for_batch() {
             self.cut_active(now);
         }
     }
 
     fn cut_active(&mut self, now: Now) {
+        self.cut_asked = false;
         let Some(mut active) = self.active.take() else { return };
         let serial = active.serial;
         self.typical_block = active.open_block_len();
@@ -191,7 +192,7 @@ impl Writer {
         self.typical_block.min(self.options.block_bytes as usize).max(len)
     }
 
-    /// Cuts the active segment when it is full, old, awaited, or takes the room that an append lacks.
+    /// Cuts the active segment when it is full, old, awaited, asked for, or takes the room that an append lacks.
     pub(super) fn cut_if_due(&mut self, now: Now) {
         let Some(active) = &self.active else { return };
         let policy = &self.options.batch;
@@ -199,7 +200,7 @@ impl Writer {
         let aged = self.age_limit().is_some_and(|at| at <= now.mono);
         let lingered = self.linger_limit().is_some_and(|at| at <= now.mono);
         let complete = self.wanted > active.base && active.records() >= self.crowd;
-        let pressed = full || self.starved.is_some();
+        let pressed = full || self.cut_asked || self.starved.is_some();
         if (pressed && self.has_room_for_batch()) || ((aged || lingered || complete) && self.is_caught_up()) {
             // Who did not come in time is not waited for again.
             self.crowd = active.records().min(self.crowd);

@@ -92,6 +92,8 @@ pub struct Writer {
     accepted: Lsn,
     committed: Lsn,
     last_timestamp: Option<TimestampMs>,
+    /// A cut that was asked for waits for room.
+    cut_asked: bool,
     /// Somebody waits for the records below this one, which may share a segment with later ones.
     wanted: Lsn,
     /// The most records that were accepted and not yet durable at once, as far as they keep coming.
@@ -138,6 +140,7 @@ impl Writer {
             accepted: Lsn(0),
             committed: Lsn(0),
             last_timestamp: None,
+            cut_asked: false,
             wanted: Lsn(0),
             crowd: 0,
             held: 0,

@@ -147,12 +147,14 @@ impl Scene {
             ["clone", "appends", _] => {
                 let mut clone = Writer::open(self.keys.clone(), self.options.clone(), [ME; 32]).unwrap();
                 Self::run(&mut self.bucket, &mut clone, now);
-                (0..number(2)).for_each(|_| drop(clone.append(now, Record::new(now.wall, "clone")).unwrap()));
+                for _ in 0..number(2) {
+                    clone.append(now, Record::new(now.wall, "clone")).unwrap();
+                }
                 clone.flush(now);
                 Self::run(&mut self.bucket, &mut clone, now);
             }
             ["retain", "before", _] => retain(&mut self.bucket, &self.keys, Lsn(number(2))),
-            ["head", "deleted"] => drop(self.bucket.remove(&self.keys.head().to_owned()).unwrap()),
+            ["head", "deleted"] => drop(self.bucket.remove(self.keys.head()).unwrap()),
             ["head", "saved"] => self.saved_head = self.bucket.body(self.keys.head()).cloned(),
             ["head", "restored"] => {
                 let saved = self.saved_head.clone().unwrap();
@@ -386,11 +388,11 @@ pub(crate) fn play(file: &str, text: &str) {
         let line = line.split('#').next().unwrap_or_default().trim();
         if let Some(name) = line.strip_prefix("== ") {
             (scene, title) = (Some(Scene::new()), name);
-        } else if let Some(playing) = scene.as_mut().filter(|_| !line.is_empty()) {
-            if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| playing.line(line))).is_err() {
-                failures.push(format!("{file}:{}: {title:?} at {line:?}", number + 1));
-                scene = None;
-            }
+        } else if let Some(playing) = scene.as_mut().filter(|_| !line.is_empty())
+            && std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| playing.line(line))).is_err()
+        {
+            failures.push(format!("{file}:{}: {title:?} at {line:?}", number + 1));
+            scene = None;
         }
     }
     assert!(failures.is_empty(), "failed scenarios:\n{}", failures.join("\n"));

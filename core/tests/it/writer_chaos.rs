@@ -36,6 +36,7 @@ struct Site {
 }
 
 /// What may happen in one world beyond a bad network.
+#[expect(clippy::struct_excessive_bools, reason = "four things that come and stay away independently")]
 #[derive(Clone, Copy, Debug, Default)]
 struct Climate {
     denials: bool,
@@ -96,7 +97,7 @@ impl World {
                 max_records: [3, 16_384][self.pick(2)],
                 max_bytes: if tight { 64 } else { 1 << 20 },
                 max_age: [None, Some(Duration::from_millis(20))][self.pick(2)],
-                max_linger: Duration::from_millis([0, 5][self.pick(2)]),
+                max_linger: Duration::from_micros([0, 500, 1_000_000][self.pick(3)]),
             },
             pending: PendingLimits {
                 max_batches: 1 + u32::try_from(self.pick(3)).unwrap(),
@@ -279,7 +280,7 @@ impl World {
         }
         if self.climate.head_hands {
             match self.pick(8) {
-                0 => drop(self.bucket.remove(&self.keys.head().to_owned())),
+                0 => drop(self.bucket.remove(self.keys.head())),
                 1 | 2 => self.saved_head = Some(head),
                 3 => {
                     if let Some(saved) = self.saved_head.clone() {
@@ -439,6 +440,7 @@ impl World {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test may be asked for more seeds")]
 fn no_acknowledged_record_is_lost_and_nobody_is_fenced_without_a_rival() {
     let seeds = std::env::var("BUCKETLOG_CHAOS_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(DEFAULT_SEEDS);
     for seed in 0..seeds {
