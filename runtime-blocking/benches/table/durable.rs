@@ -51,11 +51,16 @@ fn copy_and_hash(values: &[Bytes], count: usize) {
 fn one_caller(report: &mut Report, values: &[Bytes]) {
     let mut writer = open();
     for (clock, name) in [(Clock::Wall, "wall"), (Clock::Process, "CPU")] {
-        let measured = pair(clock, ROUNDS, || copy_and_hash(values, ALONE), || {
-            for record in records(values, ALONE) {
-                writer.append_durable(record).expect("a store that works");
-            }
-        });
+        let measured = pair(
+            clock,
+            ROUNDS,
+            || copy_and_hash(values, ALONE),
+            || {
+                for record in records(values, ALONE) {
+                    writer.append_durable(record).expect("a store that works");
+                }
+            },
+        );
         rate(report, &format!("durable, one blocking caller, {name} (/s)"), ALONE, measured, 60_000.0);
     }
 }
@@ -63,9 +68,14 @@ fn one_caller(report: &mut Report, values: &[Bytes]) {
 fn many_futures(report: &mut Report, values: &[Bytes]) {
     let mut writer = open();
     for (clock, name) in [(Clock::Wall, "wall"), (Clock::Process, "CPU")] {
-        let measured = pair(clock, ROUNDS, || copy_and_hash(values, TOGETHER), || {
-            pollster::block_on(keep_in_flight(&mut writer, values));
-        });
+        let measured = pair(
+            clock,
+            ROUNDS,
+            || copy_and_hash(values, TOGETHER),
+            || {
+                pollster::block_on(keep_in_flight(&mut writer, values));
+            },
+        );
         rate(report, &format!("durable, {IN_FLIGHT} futures, {name} (/s)"), TOGETHER, measured, 1_000_000.0);
     }
 }
