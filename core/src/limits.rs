@@ -40,8 +40,6 @@ pub const MAX_RECORD_LEN: usize = RECORD_FIXED_LEN + MAX_HEADERS_LEN + MAX_VALUE
 pub const MAX_BLOCK_RAW_SIZE: u32 = 16 << 20;
 /// Largest stored block, bytes; the smallest has 1 (1.2).
 pub const MAX_BLOCK_STORED_SIZE: u32 = 20 << 20;
-/// Uncompressed size at which a writer closes a block unless told otherwise, bytes (1.9).
-pub const DEFAULT_TARGET_BLOCK_SIZE: usize = 1 << 20;
 /// Most blocks of a segment: an index of more would not fit its 32-bit length (1.4).
 pub const MAX_BLOCK_COUNT: u32 = 67_108_862;
 /// Smallest offset of the block index, bytes (1.6).

@@ -4,6 +4,7 @@
 //! a change of the machine's pace meets both; what counts is the median of their ratios, round by round.
 #![allow(dead_code, unreachable_pub, reason = "each bench takes from it what it needs")]
 
+pub mod allocator;
 pub mod batch;
 pub mod measure;
 pub mod report;

@@ -12,8 +12,13 @@ mod reader;
 mod scan;
 
 use kit::report::Report;
+use std::process::ExitCode;
 
-fn main() {
+fn main() -> ExitCode {
+    kit::allocator::keeping_memory(run)
+}
+
+fn run() {
     let mut report = Report::from_args();
     if report.wants("encode", true) {
         encode::run(&mut report);

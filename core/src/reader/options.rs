@@ -12,8 +12,7 @@ pub struct ReaderOptions {
     /// Decoded blocks kept. Default 64 MiB.
     pub block_cache_bytes: usize,
     /// Segments up to this size are read by one request for the whole object. Default 1 MiB: about what a connection
-    /// carries in the time of the round trip it saves, and the raw size of one default block, which the other way
-    /// would be read anyway.
+    /// carries in the time of the round trip it saves.
     pub whole_segment_max: u64,
     /// Check the hash over the whole segment when it is read whole, beside the hashes of index and blocks. Default off.
     pub verify_segment_hash: bool,

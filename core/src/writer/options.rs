@@ -49,10 +49,10 @@ pub struct WriterOptions {
 }
 
 impl WriterOptions {
-    /// Fastest level whose output stays within 3 % of the size budget of `docs/decisions/0004-defaults.md`.
+    /// The fastest level; its output stays within the size budget of `docs/decisions/0004-defaults.md`.
     pub const DEFAULT_LEVEL: i32 = 1;
     /// Chosen by the table of `docs/decisions/0004-defaults.md`.
-    pub const DEFAULT_BLOCK_BYTES: u32 = 1 << 20;
+    pub const DEFAULT_BLOCK_BYTES: u32 = 512 << 10;
 
     /// Checks every range.
     ///

@@ -7,8 +7,13 @@ mod kit;
 mod pipeline;
 
 use kit::report::Report;
+use std::process::ExitCode;
 
-fn main() {
+fn main() -> ExitCode {
+    kit::allocator::keeping_memory(run)
+}
+
+fn run() {
     if std::env::args().any(|arg| arg == pipeline::CHILD) {
         return pipeline::run_alone();
     }
