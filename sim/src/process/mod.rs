@@ -10,6 +10,7 @@ use crate::check::log::Log;
 use crate::news::News;
 use bucketlog_core::boundary::{Command, Completion, Machine, MonoTime, Now};
 use bucketlog_core::ids::{Generation, WriterId};
+use bucketlog_core::writer::Status;
 use reader::ReaderProcess;
 use writer::WriterProcess;
 
@@ -62,6 +63,14 @@ impl Role {
         match self {
             Self::Writer(process) => Some(process.machine.writer_id()),
             Self::Reader(_) | Self::Gone => None,
+        }
+    }
+
+    /// Whether it is a writer that has not come to its end.
+    pub(crate) fn can_write(&self) -> bool {
+        match self {
+            Self::Writer(process) => !matches!(process.machine.status(), Status::Closed | Status::Halted(_)),
+            Self::Reader(_) | Self::Gone => false,
         }
     }
 

@@ -1,2 +1,4 @@
 //! The shipped machines in a bad world.
+mod corpus;
+mod exhaustive;
 mod seeded;
