@@ -30,7 +30,9 @@ pub(crate) fn trace(recording: &Recording) -> Outcome {
             Some(action) => println!("{action}"),
             None => println!("quiesce"),
         }
-        news.iter().for_each(|item| println!("    {item}"));
+        for item in news {
+            println!("    {item}");
+        }
     })
 }
 
@@ -61,8 +63,8 @@ pub(crate) fn summary(stats: &Stats, steps: u64, time: Duration) {
         events.add_row([(*event).to_owned(), count.to_string()]);
     }
     println!("{events}");
-    let rate = steps as f64 / time.as_secs_f64().max(1e-9);
-    println!("{steps} steps in {:.1} s, {rate:.0} steps/s", time.as_secs_f64());
+    let rate = u128::from(steps) * 1_000 / time.as_millis().max(1);
+    println!("{steps} steps in {:.1} s, {rate} steps/s", time.as_secs_f64());
 }
 
 /// Prints what exhaustive searches have gone through.

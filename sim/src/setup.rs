@@ -242,9 +242,8 @@ impl Knob {
     /// The weight of a light dose.
     fn light(self) -> u32 {
         match self {
-            Self::How(How::Short | How::Flipped) | Self::Call(_) => 1,
             Self::Turn(Turn::Thaw | Turn::Land) => 6,
-            Self::Turn(_) => 1,
+            Self::How(How::Short | How::Flipped) | Self::Call(_) | Self::Turn(_) => 1,
             Self::How(_) => 3,
         }
     }

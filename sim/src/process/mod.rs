@@ -92,12 +92,21 @@ impl Role {
     }
 
     pub(crate) fn call(&mut self, call: Call, context: &mut Context<'_>) -> Result<(), Violation> {
-        each!(self, process => process.call(call, context), gone => Ok(()))
+        match self {
+            Self::Writer(process) => process.call(call, context)?,
+            Self::Reader(process) => process.call(call, context),
+            Self::Gone => {}
+        }
+        Ok(())
     }
 
     /// It sent a request.
     pub(crate) fn sent(&mut self, command: &Command, context: &mut Context<'_>) -> Result<(), Violation> {
-        each!(self, process => process.sent(command, context), gone => Ok(()))
+        match self {
+            Self::Writer(process) => process.sent(command, context),
+            Self::Reader(_) => ReaderProcess::sent(command),
+            Self::Gone => Ok(()),
+        }
     }
 
     /// It is about to learn the answer to a request of this kind.

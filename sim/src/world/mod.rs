@@ -276,7 +276,7 @@ impl World {
         let found = &self.sites[index];
         let is_patient = found.role.deadline().is_none_or(|at| at > found.now.mono);
         ensure(is_patient, "a machine that waits does not want to be polled again at once", || site)?;
-        self.with(site, news, |role, context| role.digest(context))
+        self.with(site, news, Role::digest)
     }
 
     fn send(&mut self, site: u8, command: Command, news: &mut Vec<News>) -> Result<(), Violation> {
