@@ -45,6 +45,8 @@ impl Lsn {
     }
 }
 
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
 macro_rules! byte_ids { ($($(#[$doc:meta])* $name:ident($len:literal);)*) => { $(
     $(#[$doc])*
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,7 +58,14 @@ macro_rules! byte_ids { ($($(#[$doc:meta])* $name:ident($len:literal);)*) => { $
     }
     impl fmt::Display for $name {
         /// Lower-case hexadecimal digits, as in object keys.
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { self.0.iter().try_for_each(|b| write!(f, "{b:02x}")) }
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            // One write for all digits: object keys are made on the way of every lookup.
+            let mut digits = [0; 2 * $len];
+            for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+                pair.copy_from_slice(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+            }
+            f.write_str(std::str::from_utf8(&digits).unwrap_or_default())
+        }
     }
     impl fmt::Debug for $name {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { write!(f, concat!(stringify!($name), "({})"), self) }

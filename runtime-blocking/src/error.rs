@@ -1,5 +1,6 @@
 //! What the handles may answer.
 pub use crate::entropy::EntropyError;
+pub use crate::initialize::{InitializeError, InitializePartitionError};
 use bucketlog_core::ids::Lsn;
 pub use bucketlog_core::reader::ReadError;
 pub use bucketlog_core::writer::{AppendError, AppendReason, BatchError, Fate, HaltCause, Halted, OptionsError};

@@ -3,12 +3,13 @@ use crate::clock::Clock;
 use crate::entropy::{EntropyError, fresh_entropy};
 use crate::error::OpenError;
 use crate::host::{Limits, Pool};
+use crate::initialize::{InitializeFuture, InitializeOptions, InitializePartitionError, Initialized};
 use crate::metrics::MetricsSink;
 use crate::reader::{Reader, ReaderOptions};
 use crate::store::{LocalDir, Store};
 use crate::writer::{OpenFuture, Writer, WriterOptions};
 use bucketlog_core::format::keys::{LogKeys, StreamId};
-use bucketlog_core::ids::Partition;
+use bucketlog_core::ids::{Lsn, Partition};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -101,6 +102,30 @@ impl Log {
     /// The operating system gave no random bytes.
     pub fn reader(&self, partition: Partition, options: ReaderOptions) -> Result<Reader, EntropyError> {
         Ok(Reader::new(&self.pool, self.keys(partition), options, fresh_entropy()?))
+    }
+
+    /// Creates a partition whose first record gets `next_lsn`, as a migration does, unless it exists. A partition that
+    /// is to begin at LSN 0 need not be created: its first writer does so.
+    ///
+    /// # Errors
+    /// As said at [`InitializeError`](crate::error::InitializeError).
+    pub fn initialize_partition(
+        &self,
+        partition: Partition,
+        next_lsn: Lsn,
+        options: &InitializeOptions,
+    ) -> Result<Initialized, InitializePartitionError> {
+        self.initialize_partition_async(partition, next_lsn, options).wait()
+    }
+
+    /// [`Log::initialize_partition`] for tasks.
+    pub fn initialize_partition_async(
+        &self,
+        partition: Partition,
+        next_lsn: Lsn,
+        options: &InitializeOptions,
+    ) -> InitializeFuture {
+        InitializeFuture::new(&self.pool, self.keys(partition), next_lsn, options)
     }
 
     /// The keys of a partition's objects.

@@ -1,5 +1,5 @@
 //! What operators read. Without the feature `tracing` it costs nothing.
-use bucketlog_core::writer::{HaltCause, Halted};
+use bucketlog_core::writer::Halted;
 
 /// A writer was dropped with records that are not durable.
 #[cfg(feature = "tracing")]
@@ -10,6 +10,7 @@ pub(crate) fn given_up(unproven: u64) {
 /// A writer came to its end. Lost races are everyday life, and so is an abort that the caller asked for.
 #[cfg(feature = "tracing")]
 pub(crate) fn halted(halted: &Halted) {
+    use bucketlog_core::writer::HaltCause;
     match halted.cause {
         HaltCause::Superseded { .. } | HaltCause::Contended { .. } | HaltCause::Aborted => {
             tracing::debug!(%halted, "writer ended");

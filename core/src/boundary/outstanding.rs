@@ -9,6 +9,8 @@ use std::time::Duration;
 pub(crate) struct Outstanding<W> {
     next: u64,
     waiting: BTreeMap<OpId, (MonoTime, W)>,
+    /// The first deadline among those waiting; every call of a machine asks for it.
+    earliest: Option<MonoTime>,
     inbox: VecDeque<(W, Answer)>,
     cancelled: VecDeque<OpId>,
     late: u64,
@@ -36,7 +38,14 @@ impl Answer {
 
 impl<W> Default for Outstanding<W> {
     fn default() -> Self {
-        Self { next: 0, waiting: BTreeMap::new(), inbox: VecDeque::new(), cancelled: VecDeque::new(), late: 0 }
+        Self {
+            next: 0,
+            waiting: BTreeMap::new(),
+            earliest: None,
+            inbox: VecDeque::new(),
+            cancelled: VecDeque::new(),
+            late: 0,
+        }
     }
 }
 
@@ -47,23 +56,27 @@ impl<W: Clone> Outstanding<W> {
         self.next += 1;
         let deadline = now.mono.after(patience);
         self.waiting.insert(id, (deadline, note));
+        self.earliest = Some(self.earliest.map_or(deadline, |earliest| earliest.min(deadline)));
         Op { id, deadline, request }
     }
 
     /// Records an answer; a late or repeated one is only counted.
     pub(crate) fn record(&mut self, completion: Completion) {
-        match self.waiting.remove(&completion.id) {
-            Some((_, note)) => self.inbox.push_back((note, Answer::Outcome(completion.outcome))),
+        match self.remove(completion.id) {
+            Some(note) => self.inbox.push_back((note, Answer::Outcome(completion.outcome))),
             None => self.late += 1,
         }
     }
 
     /// Turns every operation past its deadline into an expired one, to be cancelled.
     pub(crate) fn expire(&mut self, now: Now) {
+        if self.earliest.is_none_or(|earliest| earliest > now.mono) {
+            return;
+        }
         let expired: Vec<OpId> =
             self.waiting.iter().filter(|(_, (deadline, _))| *deadline <= now.mono).map(|(id, _)| *id).collect();
         for id in expired {
-            if let Some((_, note)) = self.waiting.remove(&id) {
+            if let Some(note) = self.remove(id) {
                 self.inbox.push_back((note, Answer::Expired));
                 self.cancelled.push_back(id);
             }
@@ -84,7 +97,7 @@ impl<W: Clone> Outstanding<W> {
     pub(crate) fn forget(&mut self, matches: impl Fn(&W) -> bool) {
         let forgotten: Vec<OpId> = self.waiting.iter().filter(|(_, (_, w))| matches(w)).map(|(id, _)| *id).collect();
         for id in forgotten {
-            self.waiting.remove(&id);
+            self.remove(id);
             self.cancelled.push_back(id);
         }
         self.inbox.retain(|(w, _)| !matches(w));
@@ -92,12 +105,20 @@ impl<W: Clone> Outstanding<W> {
 
     /// Earliest deadline of an operation in flight.
     pub(crate) fn deadline(&self) -> Option<MonoTime> {
-        self.waiting.values().map(|(deadline, _)| *deadline).min()
+        self.earliest
     }
 
     /// Whether answers or cancellations wait to be looked at.
     pub(crate) fn has_news(&self) -> bool {
         !self.inbox.is_empty() || !self.cancelled.is_empty()
+    }
+
+    fn remove(&mut self, id: OpId) -> Option<W> {
+        let (deadline, note) = self.waiting.remove(&id)?;
+        if self.earliest == Some(deadline) {
+            self.earliest = self.waiting.values().map(|(deadline, _)| *deadline).min();
+        }
+        Some(note)
     }
 
     /// Number of operations that wait for an answer.

@@ -18,6 +18,7 @@ pub(crate) struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     /// Over `bytes`, which start `base_offset` bytes into the object.
+    #[inline]
     pub(crate) fn new(bytes: &'a [u8], section: Section, base_offset: u64) -> Self {
         Self { rest: bytes, section, offset: base_offset }
     }
@@ -109,12 +110,14 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub(crate) fn reserved<const N: usize>(&mut self) -> Result<(), FormatError> {
         let start = self.offset;
-        match self.array::<N>()?.iter().zip(start..).find(|(byte, _)| **byte != 0) {
-            None => Ok(()),
-            Some((byte, at)) => {
-                Err(self.error(FormatErrorKind::Invalid, at, format!("reserved bytes must be zero, found {byte:#04x}")))
-            }
-        }
+        let bytes = self.array::<N>()?;
+        if bytes == [0; N] { Ok(()) } else { Err(self.not_zero(&bytes, start)) }
+    }
+
+    #[cold]
+    fn not_zero(&self, bytes: &[u8], start: u64) -> FormatError {
+        let (byte, at) = bytes.iter().zip(start..).find(|(byte, _)| **byte != 0).unwrap_or((&0, start));
+        self.error(FormatErrorKind::Invalid, at, format!("reserved bytes must be zero, found {byte:#04x}"))
     }
 
     fn expect(

@@ -44,8 +44,18 @@ impl Writer {
         }
     }
 
-    /// Closes the active segment at once, whatever its size; a no-op when it is empty.
+    /// Closes the active segment, whatever its size; a no-op when it is empty. Where [`PendingLimits::max_batches`] wait
+    /// for their upload already, that happens later by itself.
+    ///
+    /// [`PendingLimits::max_batches`]: super::PendingLimits::max_batches
     pub fn cut(&mut self, now: Now) {
+        self.wanted = self.accepted;
+        if self.has_room_for_batch() {
+            self.cut_active(now);
+        }
+    }
+
+    fn cut_active(&mut self, now: Now) {
         let Some(mut active) = self.active.take() else { return };
         let serial = active.serial;
         self.typical_block = active.open_block_len();
@@ -65,8 +75,9 @@ impl Writer {
         self.accepted
     }
 
-    /// Asks that the records below `lsn` become durable soon: they are cut as soon as no earlier segment waits for its
-    /// upload, so that many callers share one segment.
+    /// Asks that the records below `lsn` become durable soon. They are cut as soon as no earlier segment waits for its
+    /// upload and as many records are there as were on their way at once before, so that callers who wait at the same
+    /// time share a segment; at the latest after [`super::BatchPolicy::max_linger`]. A lone caller never lingers.
     pub fn want_durable(&mut self, lsn: Lsn) {
         self.wanted = self.wanted.max(lsn.min(self.accepted));
     }
@@ -125,37 +136,30 @@ impl Writer {
     /// Makes room for `records` more in the active segment, or says that there is none.
     fn admit_size(&mut self, now: Now, records: u64, bytes: u64) -> Result<(), AppendReason> {
         let policy = &self.options.batch;
-        let (max_bytes, max_records) = (policy.max_bytes, policy.max_records);
-        if bytes > self.options.pending.max_bytes
-            || (records > 1 && bytes > max_bytes)
-            || records > u64::from(max_records)
-        {
+        let max_records = policy.max_records;
+        let max_bytes = if records > 1 { policy.max_bytes } else { self.options.pending.max_bytes };
+        if bytes > max_bytes || records > u64::from(max_records) {
             return Err(AppendReason::TooLarge { bytes, records, max_bytes, max_records });
         }
         if self.accepted.checked_add(records).is_none() {
             return Err(AppendReason::LsnExhausted);
         }
         let overflows = |active: &Segment| {
-            active.records() + records > u64::from(max_records) || active.raw_bytes + bytes > max_bytes
+            active.records() + records > u64::from(max_records) || active.raw_bytes + bytes > policy.max_bytes
         };
         let full = self.active.as_ref().is_some_and(overflows);
-        if full && self.unstored() >= self.options.pending.max_batches as usize {
-            return Err(self.starve(bytes));
+        if self.held + bytes > self.options.pending.max_bytes || (full && !self.has_room_for_batch()) {
+            self.starved = Some(bytes);
+            return Err(AppendReason::Full);
         }
         if full {
-            self.cut(now);
-        }
-        if self.held + bytes > self.options.pending.max_bytes {
-            // Nothing is gained by waiting for the batch to age: what is in memory must leave it.
-            self.cut(now);
-            return Err(self.starve(bytes));
+            self.cut_active(now);
         }
         Ok(())
     }
 
-    fn starve(&mut self, bytes: u64) -> AppendReason {
-        self.starved = Some(bytes);
-        AppendReason::Full
+    fn has_room_for_batch(&self) -> bool {
+        self.unstored() < self.options.pending.max_batches as usize
     }
 
     /// Cut segments that are not in the store yet.
@@ -177,6 +181,7 @@ impl Writer {
         }
         self.held += record.encoded_len();
         self.accepted.0 += 1;
+        self.crowd = self.crowd.max(self.accepted.0 - self.committed.0);
         lsn
     }
 
@@ -186,16 +191,19 @@ impl Writer {
         self.typical_block.min(self.options.block_bytes as usize).max(len)
     }
 
-    /// Cuts the active segment when it is full, old, or awaited.
+    /// Cuts the active segment when it is full, old, awaited, or takes the room that an append lacks.
     pub(super) fn cut_if_due(&mut self, now: Now) {
         let Some(active) = &self.active else { return };
         let policy = &self.options.batch;
         let full = active.records() >= u64::from(policy.max_records) || active.raw_bytes >= policy.max_bytes;
         let aged = self.age_limit().is_some_and(|at| at <= now.mono);
-        let awaited = self.wanted > active.base;
-        let room = self.unstored() < self.options.pending.max_batches as usize;
-        if (full && room) || ((aged || awaited) && self.is_caught_up()) {
-            self.cut(now);
+        let lingered = self.linger_limit().is_some_and(|at| at <= now.mono);
+        let complete = self.wanted > active.base && active.records() >= self.crowd;
+        let pressed = full || self.starved.is_some();
+        if (pressed && self.has_room_for_batch()) || ((aged || lingered || complete) && self.is_caught_up()) {
+            // Who did not come in time is not waited for again.
+            self.crowd = active.records().min(self.crowd);
+            self.cut_active(now);
         }
     }
 
@@ -208,14 +216,21 @@ impl Writer {
         Some(self.active.as_ref()?.since.after(self.options.batch.max_age?))
     }
 
+    /// Until when awaited records wait for company.
+    fn linger_limit(&self) -> Option<MonoTime> {
+        let active = self.active.as_ref().filter(|active| self.wanted > active.base)?;
+        Some(active.since.after(self.options.batch.max_linger))
+    }
+
     pub(super) fn cut_deadline(&self) -> Option<MonoTime> {
-        self.age_limit().filter(|_| self.is_caught_up())
+        let limits = [self.age_limit(), self.linger_limit()];
+        limits.into_iter().flatten().min().filter(|_| self.is_caught_up())
     }
 
     pub(super) fn announce_room(&mut self) {
         let Some(bytes) = self.starved else { return };
         let pending = &self.options.pending;
-        if self.held + bytes <= pending.max_bytes && self.unstored() < pending.max_batches as usize {
+        if self.held + bytes <= pending.max_bytes && self.has_room_for_batch() {
             self.starved = None;
             self.events.push_back(WriterEvent::Room);
         }

@@ -1,7 +1,8 @@
 //! Opening: one read of the head, one swap that names this writer as its owner.
-use super::head::{HeadRead, is_final};
+use super::head::HeadRead;
+use super::retry::Failures;
 use super::{Note, Writer};
-use crate::boundary::{Command, Fault, GetReply, MonoTime, Now, RefusalKind, Swap, SwapCondition, SwapReply, Version};
+use crate::boundary::{Command, Fault, GetReply, MonoTime, Now, RefusalKind, SwapCondition, SwapReply, Version};
 use crate::format::catalog::Head;
 use crate::ids::{Epoch, Lsn, WriterId};
 use crate::writer::event::HaltCause;
@@ -14,8 +15,7 @@ pub(super) struct Claim {
     /// The claim under way; the head may already carry it.
     candidate: Option<Candidate>,
     rounds: u32,
-    failures: u32,
-    since: MonoTime,
+    failures: Failures,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -36,7 +36,7 @@ struct Candidate {
 
 impl Claim {
     pub(super) fn new() -> Self {
-        Self { step: Step::Read { at: MonoTime(0) }, candidate: None, rounds: 0, failures: 0, since: MonoTime(0) }
+        Self { step: Step::Read { at: MonoTime(0) }, candidate: None, rounds: 0, failures: Failures::default() }
     }
 
     pub(super) fn deadline(&self) -> Option<MonoTime> {
@@ -53,17 +53,13 @@ impl Writer {
         match claim.step {
             Step::Read { at } if at <= now.mono => {
                 claim.step = Step::Reading;
-                if claim.since == MonoTime(0) {
-                    claim.since = now.mono;
-                }
                 Some(self.get_head(now, Note::ClaimRead))
             }
             Step::Swap { at } if at <= now.mono => {
                 claim.step = Step::Swapping;
-                let candidate = claim.candidate.as_ref()?;
-                let condition = candidate.token.clone().map_or(SwapCondition::Absent, SwapCondition::Matches);
-                let swap = Swap { key: self.head_key.clone(), body: candidate.bytes.clone(), condition };
-                Some(Command::Swap(self.outstanding.issue(now, self.options.patience, Note::ClaimSwap, swap)))
+                let Candidate { bytes, token, .. } = claim.candidate.clone()?;
+                let condition = token.map_or(SwapCondition::Absent, SwapCondition::Matches);
+                Some(self.swap_head(now, Note::ClaimSwap, bytes, condition))
             }
             Step::Read { .. } | Step::Swap { .. } | Step::Reading | Step::Swapping => None,
         }
@@ -72,22 +68,18 @@ impl Writer {
     pub(super) fn claim_read(&mut self, now: Now, result: Result<GetReply, Fault>) {
         let found = match self.decode_head(result) {
             Ok(found) => found,
-            Err(HeadRead::Failed(fault)) if is_final(&fault) => {
-                let cause = HaltCause::Refused { operation: "reading", key: self.head_name(), fault };
-                return self.halt(cause);
-            }
-            Err(HeadRead::Failed(fault)) => return self.claim_again(now, "reading", &fault, |at| Step::Read { at }),
+            Err(HeadRead::Failed(fault)) => return self.claim_again(now, "reading", fault, |at| Step::Read { at }),
             Err(HeadRead::Unusable(cause)) => return self.halt(cause),
         };
         let Some(claim) = self.claim.as_mut() else { return };
         let Some(candidate) = claim.candidate.take() else { return self.rebuild_claim(now, found) };
         match &found {
-            Some((head, token)) if owns(head, &candidate.head) => self.acquired(now, head.clone(), token.clone()),
+            Some((head, token)) if owns(head, &candidate.head) => self.acquired(head.clone(), token.clone()),
             None if candidate.token.is_some() => self.halt(self.head_gone()),
             _ if candidate.token.as_ref() == found.as_ref().map(|(_, token)| token) => {
                 claim.candidate = Some(candidate);
                 let fault = Fault::indeterminate("the claim is not in the head yet");
-                self.claim_again(now, "claiming", &fault, |at| Step::Swap { at });
+                self.claim_again(now, "claiming", fault, |at| Step::Swap { at });
             }
             Some((head, _)) => self.claim_lost(now, head.writer_epoch, head.writer_id),
             None => self.rebuild_claim(now, None),
@@ -127,7 +119,7 @@ impl Writer {
         match result {
             Ok(SwapReply { version: Some(token) }) => {
                 let Some(candidate) = claim.candidate.take() else { return };
-                self.acquired(now, candidate.head, token);
+                self.acquired(candidate.head, token);
             }
             // The head must be read: for the version the store did not tell, or for who owns it now.
             Ok(SwapReply { version: None }) => {
@@ -138,29 +130,22 @@ impl Writer {
             Err(fault) => match fault.refusal() {
                 Some(RefusalKind::Precondition) => claim.step = Step::Read { at: now.mono },
                 Some(RefusalKind::NotFound) => self.halt(self.head_gone()),
-                Some(_) if is_final(&fault) => {
-                    let cause = HaltCause::Refused { operation: "claiming", key: self.head_name(), fault };
-                    self.halt(cause);
-                }
                 None if matches!(fault, Fault::Indeterminate(_)) => {
-                    self.claim_again(now, "claiming", &fault, |at| Step::Read { at });
+                    self.claim_again(now, "claiming", fault, |at| Step::Read { at });
                 }
-                _ => self.claim_again(now, "claiming", &fault, |at| Step::Swap { at }),
+                _ => self.claim_again(now, "claiming", fault, |at| Step::Swap { at }),
             },
         }
     }
 
-    /// Goes to `next` after a wait, unless the budget is spent.
-    fn claim_again(&mut self, now: Now, operation: &'static str, fault: &Fault, next: impl Fn(MonoTime) -> Step) {
-        let Some(claim) = self.claim.as_mut() else { return };
-        claim.failures += 1;
-        if now.mono.since(claim.since) >= self.options.budget {
-            let (attempts, fault) = (claim.failures, fault.clone());
-            let cause = HaltCause::Unreachable { operation, key: self.head_name(), attempts, fault };
-            return self.halt(cause);
+    /// Goes to `next` after a wait, unless the writer gives up.
+    fn claim_again(&mut self, now: Now, operation: &'static str, fault: Fault, next: impl Fn(MonoTime) -> Step) {
+        let Some(mut failures) = self.claim.as_ref().map(|claim| claim.failures) else { return };
+        let key = self.head_key.clone();
+        let Some(at) = self.retry(now, &mut failures, (operation, &key), fault) else { return };
+        if let Some(claim) = self.claim.as_mut() {
+            (claim.failures, claim.step) = (failures, next(at));
         }
-        let delay = self.options.backoff.delay(claim.failures, fault, &mut self.entropy);
-        claim.step = next(now.mono.after(delay));
     }
 }
 

@@ -2,12 +2,13 @@
 //!
 //! Every unknown outcome is settled by reading the head and applying the rules of [`super::resolve`]. While an earlier
 //! attempt on a token may still land, the same bytes are sent again and nothing else.
-use super::head::{HeadRead, is_final};
+use super::head::HeadRead;
 use super::resolve::{Finding, Proposed, classify};
+use super::retry::Failures;
 use super::segment::Stage as SegmentStage;
 use super::{Metric, Note, Writer};
 use crate::boundary::{
-    ByteRange, Command, Fault, Get, GetReply, MonoTime, Now, RefusalKind, Swap, SwapCondition, SwapReply, Version,
+    ByteRange, Command, Fault, Get, GetReply, MonoTime, Now, RefusalKind, SwapCondition, SwapReply, Version,
 };
 use crate::format::catalog::{Head, Page, PageRef, SegmentEntry, Step};
 use crate::ids::{Epoch, Lsn};
@@ -19,10 +20,10 @@ use std::sync::Arc;
 /// Where the head stands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Commit {
-    /// Nothing is proposed; the next swap may start at `not_before`.
-    Idle { not_before: MonoTime },
+    /// Nothing is proposed.
+    Idle,
     /// A commit won, but the store did not tell its version.
-    Learn(Box<Learn>),
+    Learn(Learn),
     /// A proposal is on its way.
     Proposed(Box<Proposal>),
 }
@@ -31,8 +32,7 @@ pub(super) enum Commit {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Learn {
     at: Option<MonoTime>,
-    failures: u32,
-    since: MonoTime,
+    failures: Failures,
 }
 
 /// A new head, and everything needed to find out what became of it.
@@ -53,7 +53,7 @@ pub(super) struct Proposal {
     /// Whether an attempt on `token` may have landed or may yet land.
     unresolved: bool,
     doubts: u32,
-    failures: u32,
+    failures: Failures,
     since: MonoTime,
 }
 
@@ -93,19 +93,16 @@ impl Proposal {
         self.head.next_lsn
     }
 
-    pub(super) fn since(&self) -> MonoTime {
-        self.since
-    }
-
     /// Whether its records may be in the log although that is not proven.
     pub(super) fn may_have_landed(&self) -> bool {
         self.unresolved || self.stage == Stage::Swapping
     }
 
-    fn deadline(&self) -> Option<MonoTime> {
+    fn deadline(&self, next_swap: MonoTime) -> Option<MonoTime> {
         match &self.stage {
             Stage::Pages => self.pages.deadline(),
-            Stage::Swap { at } | Stage::Read { at } | Stage::Walk { at, .. } => Some(*at),
+            Stage::Swap { at } => Some(next_swap.max(*at)),
+            Stage::Read { at } | Stage::Walk { at, .. } => Some(*at),
             Stage::Swapping | Stage::Reading | Stage::Walking { .. } => None,
         }
     }
@@ -119,14 +116,14 @@ impl Commit {
     pub(super) fn proposal(&self) -> Option<&Proposal> {
         match self {
             Self::Proposed(proposal) => Some(proposal),
-            Self::Idle { .. } | Self::Learn(_) => None,
+            Self::Idle | Self::Learn(_) => None,
         }
     }
 
     pub(super) fn proposal_mut(&mut self) -> Option<&mut Proposal> {
         match self {
             Self::Proposed(proposal) => Some(proposal),
-            Self::Idle { .. } | Self::Learn(_) => None,
+            Self::Idle | Self::Learn(_) => None,
         }
     }
 
@@ -139,9 +136,9 @@ impl Commit {
 impl Writer {
     pub(super) fn commit_deadline(&self) -> Option<MonoTime> {
         match &self.commit {
-            Commit::Idle { not_before } => self.first_is_stored().then_some(*not_before),
+            Commit::Idle => self.first_is_stored().then_some(self.next_swap),
             Commit::Learn(learn) => learn.at,
-            Commit::Proposed(proposal) => proposal.deadline(),
+            Commit::Proposed(proposal) => proposal.deadline(self.next_swap),
         }
     }
 
@@ -150,11 +147,11 @@ impl Writer {
     }
 
     pub(super) fn poll_commit(&mut self, now: Now) -> Option<Command> {
-        if matches!(self.commit, Commit::Idle { not_before } if not_before <= now.mono) && self.first_is_stored() {
+        if self.commit == Commit::Idle && self.next_swap <= now.mono && self.first_is_stored() {
             self.propose(now);
         }
         match &mut self.commit {
-            Commit::Idle { .. } => None,
+            Commit::Idle => None,
             Commit::Learn(learn) => {
                 learn.at.filter(|at| *at <= now.mono)?;
                 learn.at = None;
@@ -187,7 +184,7 @@ impl Writer {
             takeover: None,
             unresolved: false,
             doubts: 0,
-            failures: 0,
+            failures: Failures::default(),
             since: now.mono,
         }));
     }
@@ -201,7 +198,7 @@ impl Writer {
             }
             proposal.stage = Stage::Swap { at: now.mono };
         }
-        if proposal.is_out() || proposal.deadline().is_none_or(|at| at > now.mono) {
+        if proposal.is_out() || proposal.deadline(self.next_swap).is_none_or(|at| at > now.mono) {
             return None;
         }
         match std::mem::replace(&mut proposal.stage, Stage::Reading) {
@@ -209,8 +206,7 @@ impl Writer {
                 proposal.stage = Stage::Swapping;
                 let body = proposal.takeover.as_ref().map_or(&proposal.bytes, |(_, bytes)| bytes).clone();
                 let condition = SwapCondition::Matches(proposal.token.clone());
-                let swap = Swap { key: self.head_key.clone(), body, condition };
-                Some(Command::Swap(self.outstanding.issue(now, patience, Note::Swap, swap)))
+                Some(self.swap_head(now, Note::Swap, body, condition))
             }
             Stage::Walk { walk, .. } => {
                 let key = self.keys.page(&walk.page).into();
@@ -235,17 +231,12 @@ impl Writer {
                 proposal.unresolved = true;
                 self.halt(self.head_gone());
             }
-            // A definite answer speaks for its own attempt only.
-            Some(_) if is_final(&fault) && !proposal.unresolved => {
-                let cause = HaltCause::Refused { operation: "publishing", key: self.head_name(), fault };
-                self.halt(cause);
-            }
             None if matches!(fault, Fault::Indeterminate(_)) => {
                 proposal.unresolved = true;
                 proposal.doubts += 1;
                 self.stats.doubts += 1;
             }
-            _ => self.publish_again(now, &fault, |at| Stage::Swap { at }),
+            _ => self.publish_again(now, fault, |at| Stage::Swap { at }),
         }
     }
 
@@ -279,7 +270,7 @@ impl Writer {
                 self.doubt();
                 self.halt(self.head_gone());
             }
-            Err(HeadRead::Failed(fault)) => self.publish_again(now, &fault, |at| Stage::Read { at }),
+            Err(HeadRead::Failed(fault)) => self.publish_again(now, fault, |at| Stage::Read { at }),
             Err(HeadRead::Unusable(cause)) => self.halt(cause),
         }
     }
@@ -312,13 +303,13 @@ impl Writer {
                 self.halt(HaltCause::RetentionPassed { oldest: found.oldest_lsn });
             }
             // Nobody else commits under our name: what this means for the proposal can't be known.
-            Finding::Lost if is_mine => {
+            Finding::Lost | Finding::RetentionPassed if is_mine => {
                 self.doubt();
                 self.halt(self.usurped(found, true));
             }
             // Without a doubt to settle, retention hides nothing: every attempt was refused.
             Finding::Lost | Finding::RetentionPassed => {
-                self.commit = Commit::Idle { not_before: now.mono };
+                self.commit = Commit::Idle;
                 self.halt(self.usurped(found, false));
             }
         }
@@ -343,7 +334,7 @@ impl Writer {
             });
         }
         let fault = Fault::indeterminate("the head is unchanged after a swap without a clear answer");
-        self.publish_again(now, &fault, |at| Stage::Swap { at });
+        self.publish_again(now, fault, |at| Stage::Swap { at });
     }
 
     /// Rule 3: requests on the old token can no longer land.
@@ -352,7 +343,8 @@ impl Writer {
         let Some(proposal) = self.commit.proposal_mut() else { return };
         proposal.token = token;
         proposal.unresolved = false;
-        proposal.stage = Stage::Swap { at: now.mono };
+        let fault = Fault::refused(RefusalKind::Precondition, "the version of the head changed, but not its content");
+        self.publish_again(now, fault, |at| Stage::Swap { at });
     }
 
     pub(super) fn walked(&mut self, now: Now, result: Result<GetReply, Fault>) {
@@ -364,13 +356,13 @@ impl Writer {
                 .and_then(|page| page.check(&walk.page, walk.parent_epoch, self.keys.identity()).map(|()| page)),
             // The head moved on and its pages may be gone: look at the head again.
             Err(fault) if fault.refusal() == Some(&RefusalKind::NotFound) => {
-                return self.publish_again(now, &fault, |at| Stage::Read { at });
+                return self.publish_again(now, fault, |at| Stage::Read { at });
             }
             Ok(GetReply::NotModified) => {
                 let fault = Fault::indeterminate("not modified, though no version was named");
-                return self.publish_again(now, &fault, |at| Stage::Walk { at, walk: walk.clone() });
+                return self.publish_again(now, fault, |at| Stage::Walk { at, walk: walk.clone() });
             }
-            Err(fault) => return self.publish_again(now, &fault, |at| Stage::Walk { at, walk: walk.clone() }),
+            Err(fault) => return self.publish_again(now, fault, |at| Stage::Walk { at, walk: walk.clone() }),
         };
         match page {
             Ok(page) => self.resolve(now, &walk.head, &walk.token, page.locate(base), page.writer_epoch),
@@ -381,17 +373,20 @@ impl Writer {
         }
     }
 
-    /// Goes to `next` after a wait, unless the budget is spent.
-    fn publish_again(&mut self, now: Now, fault: &Fault, next: impl Fn(MonoTime) -> Stage) {
-        let Some(proposal) = self.commit.proposal_mut() else { return };
-        proposal.failures += 1;
-        if now.mono.since(proposal.since) >= self.options.budget {
-            let (attempts, fault) = (proposal.failures, fault.clone());
-            let cause = HaltCause::Unreachable { operation: "publishing", key: self.head_name(), attempts, fault };
-            return self.halt(cause);
+    /// Goes to `next` after a wait, unless the writer gives up.
+    fn publish_again(&mut self, now: Now, fault: Fault, next: impl Fn(MonoTime) -> Stage) {
+        let Some((mut failures, unresolved)) = self.commit.proposal().map(|p| (p.failures, p.unresolved)) else {
+            return;
+        };
+        let (key, operation) = (self.head_key.clone(), "publishing");
+        let at = if unresolved {
+            self.persist(now, &mut failures, (operation, &key), fault)
+        } else {
+            self.retry(now, &mut failures, (operation, &key), fault)
+        };
+        if let (Some(at), Some(proposal)) = (at, self.commit.proposal_mut()) {
+            (proposal.failures, proposal.stage) = (failures, next(at));
         }
-        let delay = self.options.backoff.delay(proposal.failures, fault, &mut self.entropy);
-        proposal.stage = next(now.mono.after(delay));
     }
 
     /// The proposal may be in the log, whatever the answers said.
@@ -408,8 +403,7 @@ impl Writer {
 
     /// The proposal is in the log.
     fn committed(&mut self, now: Now, token: Option<Version>) {
-        let idle = Commit::Idle { not_before: now.mono };
-        let Commit::Proposed(proposal) = std::mem::replace(&mut self.commit, idle) else { return };
+        let Commit::Proposed(proposal) = std::mem::replace(&mut self.commit, Commit::Idle) else { return };
         self.stats.commits += 1;
         self.stats.segments += proposal.segments as u64;
         for segment in self.queue.drain(..proposal.segments.min(self.queue.len())) {
@@ -425,24 +419,25 @@ impl Writer {
         self.committed = proposal.end();
         self.head = proposal.head;
         self.seen_generation = self.seen_generation.max(self.head.generation);
-        let next_swap = proposal.since.after(self.options.commit_interval);
         match token {
-            Some(token) => {
-                self.token = token;
-                self.commit = Commit::Idle { not_before: next_swap };
-            }
-            None => self.commit = Commit::Learn(Box::new(Learn { at: Some(now.mono), failures: 0, since: now.mono })),
+            Some(token) => self.token = token,
+            None => self.commit = Commit::Learn(Learn { at: Some(now.mono), failures: Failures::default() }),
         }
         self.events.push_back(WriterEvent::Committed { next_lsn: self.committed });
     }
 
     /// The writer owns the log under a new epoch, and no older request can land: everything pending is addressed anew.
     fn renewed(&mut self, now: Now, head: Arc<Head>, token: Version) {
+        // A clone of this writer went on under the name that both have.
+        if head.next_lsn != self.committed {
+            self.doubt();
+            return self.halt(self.usurped(&head, true));
+        }
         self.stats.self_takeovers += 1;
         self.seen_generation = self.seen_generation.max(head.generation);
         self.events.push_back(WriterEvent::EpochRenewed { epoch: head.writer_epoch });
         (self.head, self.token) = (head, token);
-        self.commit = Commit::Idle { not_before: now.mono };
+        self.commit = Commit::Idle;
         self.opened_epoch();
         self.outstanding.forget(|note| matches!(note, Note::Create { .. } | Note::Verify { .. } | Note::Page { .. }));
         let serials: Vec<u64> = self.queue.iter().map(|segment| segment.serial).collect();
@@ -459,7 +454,7 @@ impl Writer {
         match self.decode_head(result) {
             Ok(Some((head, token))) if head == *self.head => {
                 self.token = token;
-                self.commit = Commit::Idle { not_before: now.mono };
+                self.commit = Commit::Idle;
             }
             Ok(Some((head, _))) => {
                 let is_mine = (head.writer_epoch, head.writer_id) == (self.head.writer_epoch, self.writer_id);
@@ -472,14 +467,11 @@ impl Writer {
     }
 
     fn learn_again(&mut self, now: Now, fault: Fault) {
-        let Commit::Learn(learn) = &mut self.commit else { return };
-        learn.failures += 1;
-        if now.mono.since(learn.since) >= self.options.budget {
-            let attempts = learn.failures;
-            let cause = HaltCause::Unreachable { operation: "reading", key: self.head_name(), attempts, fault };
-            return self.halt(cause);
+        let Commit::Learn(Learn { mut failures, .. }) = self.commit else { return };
+        let key = self.head_key.clone();
+        let at = self.retry(now, &mut failures, ("reading", &key), fault);
+        if at.is_some() {
+            self.commit = Commit::Learn(Learn { at, failures });
         }
-        let delay = self.options.backoff.delay(learn.failures, &fault, &mut self.entropy);
-        learn.at = Some(now.mono.after(delay));
     }
 }

@@ -1,10 +1,11 @@
 //! Reading the head, and what may be wrong with it.
 use super::{Note, Writer};
-use crate::boundary::{ByteRange, Command, Fault, Get, GetReply, Now, RefusalKind, Version};
+use crate::boundary::{ByteRange, Command, Fault, Get, GetReply, Now, RefusalKind, Swap, SwapCondition, Version};
 use crate::format::FormatError;
 use crate::format::catalog::Head;
 use crate::limits::MAX_HEAD_LEN;
 use crate::writer::event::HaltCause;
+use bytes::Bytes;
 use std::sync::Arc;
 
 /// Why a read of the head gave no head.
@@ -15,15 +16,17 @@ pub(super) enum HeadRead {
     Unusable(HaltCause),
 }
 
-/// Whether the store refused in a way that another attempt will not change.
-pub(super) fn is_final(fault: &Fault) -> bool {
-    matches!(fault.refusal(), Some(RefusalKind::Denied | RefusalKind::Unsupported | RefusalKind::Invalid))
-}
-
 impl Writer {
     pub(super) fn get_head(&mut self, now: Now, note: Note) -> Command {
         let get = Get::new(self.head_key.clone(), ByteRange::All, MAX_HEAD_LEN as u64);
         Command::Get(self.outstanding.issue(now, self.options.patience, note, get))
+    }
+
+    /// Starts a swap of the head, which puts off the next one.
+    pub(super) fn swap_head(&mut self, now: Now, note: Note, body: Bytes, condition: SwapCondition) -> Command {
+        self.next_swap = now.mono.after(self.options.commit_interval);
+        let swap = Swap { key: self.head_key.clone(), body, condition };
+        Command::Swap(self.outstanding.issue(now, self.options.patience, note, swap))
     }
 
     /// The head that a read found; `None` where there is no such object.

@@ -14,6 +14,7 @@ mod head;
 mod options;
 mod pages;
 mod resolve;
+mod retry;
 mod segment;
 mod upload;
 
@@ -32,6 +33,7 @@ use crate::ids::{Generation, Lsn, TimestampMs, WriterId};
 use crate::metric::Metric;
 use claim::Claim;
 use commit::Commit;
+use retry::Failures;
 use segment::Segment;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -71,6 +73,8 @@ pub struct Writer {
     head: Arc<Head>,
     token: Version,
     seen_generation: Generation,
+    /// The head may be swapped again then.
+    next_swap: MonoTime,
     commit: Commit,
 
     /// The segment that takes records.
@@ -80,6 +84,8 @@ pub struct Writer {
     next_serial: u64,
     to_encode: VecDeque<(u64, usize)>,
     encoding: u32,
+    encode_at: MonoTime,
+    encode_failures: Failures,
     /// Raw size of the last block, to size the next one's buffer.
     typical_block: usize,
 
@@ -88,6 +94,8 @@ pub struct Writer {
     last_timestamp: Option<TimestampMs>,
     /// Somebody waits for the records below this one, which may share a segment with later ones.
     wanted: Lsn,
+    /// The most records that were accepted and not yet durable at once, as far as they keep coming.
+    crowd: u64,
     /// Bytes in memory of everything not committed.
     held: u64,
     /// Bytes of an append that was refused for lack of room since room was last announced.
@@ -117,17 +125,21 @@ impl Writer {
             head: Arc::new(Head::initial(*keys.identity(), options.layout, Lsn(0))),
             token: Version::from(""),
             seen_generation: Generation(0),
-            commit: Commit::Idle { not_before: MonoTime(0) },
+            next_swap: MonoTime(0),
+            commit: Commit::Idle,
             active: None,
             queue: VecDeque::new(),
             next_serial: 0,
             to_encode: VecDeque::new(),
             encoding: 0,
+            encode_at: MonoTime(0),
+            encode_failures: Failures::default(),
             typical_block: 0,
             accepted: Lsn(0),
             committed: Lsn(0),
             last_timestamp: None,
             wanted: Lsn(0),
+            crowd: 0,
             held: 0,
             starved: None,
             options,
@@ -179,14 +191,21 @@ impl Writer {
     }
 
     /// Cuts everything accepted and accepts nothing more. The writer is [`Status::Closed`] when all of it is durable,
-    /// that is below the returned LSN.
+    /// that is below the returned LSN. A claim under way is given up.
     pub fn close(&mut self, now: Now) -> Lsn {
-        if matches!(self.status, Status::Open { .. }) {
+        if matches!(self.status, Status::Opening | Status::Open { .. }) {
             self.cut(now);
+            self.give_up_claim();
             self.status = Status::Closing;
             self.measure(|writer| Metric::new("writer.close", writer.keys.partition()));
         }
         self.accepted
+    }
+
+    fn give_up_claim(&mut self) {
+        if self.claim.take().is_some() {
+            self.outstanding.forget(|_| true);
+        }
     }
 
     /// Stops at once. A swap under way may still land: its records are indeterminate, all later ones are not committed.
@@ -198,12 +217,11 @@ impl Writer {
     }
 
     /// The claim holds.
-    fn acquired(&mut self, now: Now, head: Head, token: Version) {
+    fn acquired(&mut self, head: Head, token: Version) {
         self.claim = None;
         self.seen_generation = self.seen_generation.max(head.generation);
-        self.last_timestamp = head.last_segment.map(|last| last.max_timestamp);
+        self.last_timestamp = head.last_timestamp();
         (self.accepted, self.committed, self.wanted) = (head.next_lsn, head.next_lsn, head.next_lsn);
-        self.commit = Commit::Idle { not_before: now.mono };
         (self.head, self.token) = (Arc::new(head), token);
         self.opened_epoch();
         let (epoch, writer_id, next_lsn) = (self.head.writer_epoch, self.writer_id, self.accepted);
@@ -226,7 +244,7 @@ impl Writer {
         self.status = Status::Halted(halted.clone());
         self.events.push_back(WriterEvent::Halted(halted));
         self.claim = None;
-        self.commit = Commit::Idle { not_before: MonoTime(0) };
+        self.commit = Commit::Idle;
         (self.active, self.held, self.encoding) = (None, 0, 0);
         self.queue.clear();
         self.to_encode.clear();
@@ -323,8 +341,14 @@ impl Machine for Writer {
             return None;
         }
         let claim = self.claim.as_ref().and_then(Claim::deadline);
-        let rest =
-            [self.outstanding.deadline(), claim, self.cut_deadline(), self.commit_deadline(), self.upload_deadline()];
+        let rest = [
+            self.outstanding.deadline(),
+            claim,
+            self.cut_deadline(),
+            self.commit_deadline(),
+            self.upload_deadline(),
+            self.encode_deadline(),
+        ];
         rest.into_iter().flatten().min()
     }
 }

@@ -49,9 +49,9 @@ pub struct WriterOptions {
 }
 
 impl WriterOptions {
-    /// Fastest level whose output stays within 3 % of the size budget of `docs/decisions/0002-defaults.md`.
-    pub const DEFAULT_LEVEL: i32 = 3;
-    /// Chosen by the table of `docs/decisions/0002-defaults.md`.
+    /// Fastest level whose output stays within 3 % of the size budget of `docs/decisions/0004-defaults.md`.
+    pub const DEFAULT_LEVEL: i32 = 1;
+    /// Chosen by the table of `docs/decisions/0004-defaults.md`.
     pub const DEFAULT_BLOCK_BYTES: u32 = 1 << 20;
 
     /// Checks every range.
@@ -118,11 +118,14 @@ pub struct BatchPolicy {
     pub max_bytes: u64,
     /// Age of the batch's first record; default none. While a commit is under way an aged batch may wait for it.
     pub max_age: Option<Duration>,
+    /// How long records that somebody waits for may wait for those of other callers; default 500 µs. A caller who is
+    /// alone never waits for it.
+    pub max_linger: Duration,
 }
 
 impl Default for BatchPolicy {
     fn default() -> Self {
-        Self { max_records: 16_384, max_bytes: 64 << 20, max_age: None }
+        Self { max_records: 16_384, max_bytes: 64 << 20, max_age: None, max_linger: Duration::from_micros(500) }
     }
 }
 

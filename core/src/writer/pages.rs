@@ -1,4 +1,5 @@
 //! The sealed pages of a proposal, stored before its head.
+use super::retry::Failures;
 use super::{Note, Writer};
 use crate::boundary::{
     ByteRange, Command, Create, CreateReply, Fault, Get, GetReply, Key, MonoTime, Now, Outstanding, RefusalKind,
@@ -20,7 +21,7 @@ struct Upload {
     key: Key,
     bytes: Bytes,
     stage: Stage,
-    failures: u32,
+    failures: Failures,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,7 +46,7 @@ impl Pages {
             key: keys.page(&page.reference).into(),
             bytes: page.bytes,
             stage: Stage::Ready { at: now.mono },
-            failures: 0,
+            failures: Failures::default(),
         };
         Self { pages: pages.into_iter().map(upload).collect() }
     }
@@ -131,19 +132,10 @@ impl Writer {
     }
 
     fn page_failed(&mut self, now: Now, index: usize, fault: Fault, next: impl Fn(MonoTime) -> Stage) {
-        let budget = self.options.budget;
-        let Some(since) = self.commit.proposal().map(super::commit::Proposal::since) else { return };
-        let Some(page) = self.page(index) else { return };
-        page.failures += 1;
-        let (failures, key) = (page.failures, page.key.as_str().into());
-        if super::head::is_final(&fault) {
-            return self.halt(HaltCause::Refused { operation: "storing", key, fault });
+        let Some((mut failures, key)) = self.page(index).map(|page| (page.failures, page.key.clone())) else { return };
+        let Some(at) = self.retry(now, &mut failures, ("storing", &key), fault) else { return };
+        if let Some(page) = self.page(index) {
+            (page.failures, page.stage) = (failures, next(at));
         }
-        if now.mono.since(since) >= budget {
-            let cause = HaltCause::Unreachable { operation: "storing", key, attempts: failures, fault };
-            return self.halt(cause);
-        }
-        let delay = self.options.backoff.delay(failures, &fault, &mut self.entropy);
-        self.set_page(index, next(now.mono.after(delay)));
     }
 }

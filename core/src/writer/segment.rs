@@ -1,4 +1,5 @@
 //! One segment on its way from records to a stored object.
+use super::retry::Failures;
 use crate::boundary::{Key, MonoTime};
 use crate::format::FormatError;
 use crate::format::catalog::SegmentEntry;
@@ -22,14 +23,14 @@ pub(super) enum Stage {
     Filling,
     /// Cut; some blocks are not encoded yet.
     Encoding,
-    /// To be created at `at`, after `failures` failures since `since`.
-    Ready { object: Object, at: MonoTime, failures: u32, since: MonoTime },
+    /// To be created at `at`.
+    Ready { object: Object, at: MonoTime },
     /// A create is out.
-    Creating { object: Object, failures: u32, since: MonoTime },
+    Creating(Object),
     /// The key is taken: its trailer must be read at `at` to see whether it is ours.
-    Occupied { object: Object, at: MonoTime, failures: u32, since: MonoTime },
+    Occupied { object: Object, at: MonoTime },
     /// That read is out.
-    Verifying { object: Object, failures: u32, since: MonoTime },
+    Verifying(Object),
     /// In the store under the key of this entry.
     Stored(SegmentEntry),
 }
@@ -41,6 +42,9 @@ pub(super) struct Object {
     pub(super) pieces: Vec<Bytes>,
     pub(super) trailer: Trailer,
     pub(super) entry: SegmentEntry,
+    /// When it was laid out.
+    pub(super) since: MonoTime,
+    pub(super) failures: Failures,
 }
 
 /// A run of records that is stored and committed as one.
@@ -122,7 +126,13 @@ impl Segment {
     }
 
     /// Lays the sealed blocks out under a fresh name and the given epoch.
-    pub(super) fn assemble(&self, keys: &LogKeys, header: SegmentHeader, epoch: Epoch) -> Result<Object, FormatError> {
+    pub(super) fn assemble(
+        &self,
+        now: MonoTime,
+        keys: &LogKeys,
+        header: SegmentHeader,
+        epoch: Epoch,
+    ) -> Result<Object, FormatError> {
         let id = header.segment_id;
         let mut assembler = SegmentAssembler::new(header);
         for block in &self.blocks {
@@ -136,6 +146,8 @@ impl Segment {
             pieces: encoded.pieces,
             trailer: encoded.trailer,
             entry: SegmentEntry::from_trailer(&encoded.trailer, epoch),
+            since: now,
+            failures: Failures::default(),
         })
     }
 }

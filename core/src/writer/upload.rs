@@ -1,4 +1,5 @@
 //! Blocks to workers, segments to the store.
+use super::retry::Failures;
 use super::segment::{Block, Object, Stage};
 use super::{Note, Writer};
 use crate::boundary::{
@@ -16,7 +17,7 @@ impl Writer {
     }
 
     pub(super) fn poll_encode(&mut self, now: Now) -> Option<Command> {
-        while self.encoding < self.options.parallel_encodes {
+        while self.encoding < self.options.parallel_encodes && self.encode_at <= now.mono {
             let (serial, block) = self.to_encode.pop_front()?;
             let Some(Block::Raw(raw)) = self.segment(serial).and_then(|s| s.blocks.get(block)) else { continue };
             let encode = EncodeBlock {
@@ -40,10 +41,16 @@ impl Writer {
     ) {
         self.encoding -= 1;
         match result {
-            // The work is pure: it is simply done again.
-            Err(_) => self.to_encode.push_front((serial, block)),
+            // The work is pure: it is done again.
+            Err(fault) => {
+                self.to_encode.push_front((serial, block));
+                let (mut failures, key) = (self.encode_failures, self.head_key.clone());
+                let Some(at) = self.retry(now, &mut failures, ("encoding", &key), fault) else { return };
+                (self.encode_failures, self.encode_at) = (failures, at);
+            }
             Ok(Err(error)) => self.halt(HaltCause::Encode(error)),
             Ok(Ok(sealed)) => {
+                self.encode_failures = Failures::default();
                 let Some(segment) = self.segment_mut(serial) else { return };
                 let (freed, taken) = segment.seal(block, sealed);
                 self.held = self.held - freed + taken;
@@ -54,22 +61,20 @@ impl Writer {
 
     /// Lays a cut segment out under its key once its last block is sealed.
     pub(super) fn assemble_if_sealed(&mut self, now: Now, serial: u64) {
-        let Some(index) = self.position(serial) else { return };
+        let Some(segment) = self.position(serial).and_then(|index| self.queue.get_mut(index)) else { return };
+        if segment.stage != Stage::Encoding || segment.unsealed > 0 {
+            return;
+        }
         let header = SegmentHeader {
             partition: self.keys.partition(),
             codec: self.options.codec,
             hash: self.options.hash,
             segment_id: self.entropy.segment_id(),
             writer_tag: self.writer_id,
-            created: self.queue[index].created,
+            created: segment.created,
         };
-        let epoch = self.head.writer_epoch;
-        let segment = &mut self.queue[index];
-        if segment.stage != Stage::Encoding || segment.unsealed > 0 {
-            return;
-        }
-        match segment.assemble(&self.keys, header, epoch) {
-            Ok(object) => segment.stage = Stage::Ready { object, at: now.mono, failures: 0, since: now.mono },
+        match segment.assemble(now.mono, &self.keys, header, self.head.writer_epoch) {
+            Ok(object) => segment.stage = Stage::Ready { object, at: now.mono },
             Err(error) => self.halt(HaltCause::Encode(error)),
         }
     }
@@ -84,15 +89,15 @@ impl Writer {
         let segment = self.queue.iter_mut().find(|s| due(&s.stage))?;
         let serial = segment.serial;
         match std::mem::replace(&mut segment.stage, Stage::Encoding) {
-            Stage::Ready { object, failures, since, .. } => {
+            Stage::Ready { object, .. } => {
                 let create = Create { key: object.key.clone(), body: object.pieces.clone() };
-                segment.stage = Stage::Creating { object, failures, since };
+                segment.stage = Stage::Creating(object);
                 let note = Note::Create { serial };
                 Some(Command::Create(self.outstanding.issue(now, self.options.patience, note, create)))
             }
-            Stage::Occupied { object, failures, since, .. } => {
+            Stage::Occupied { object, .. } => {
                 let get = Get::new(object.key.clone(), ByteRange::Suffix(Trailer::LEN as u64), Trailer::LEN as u64);
-                segment.stage = Stage::Verifying { object, failures, since };
+                segment.stage = Stage::Verifying(object);
                 let note = Note::Verify { serial };
                 Some(Command::Get(self.outstanding.issue(now, self.options.patience, note, get)))
             }
@@ -105,42 +110,37 @@ impl Writer {
 
     pub(super) fn created(&mut self, now: Now, serial: u64, result: Result<CreateReply, Fault>) {
         let Some(segment) = self.segment_mut(serial) else { return };
-        let Stage::Creating { object, failures, since } = std::mem::replace(&mut segment.stage, Stage::Encoding) else {
-            return;
-        };
+        let Stage::Creating(object) = std::mem::replace(&mut segment.stage, Stage::Encoding) else { return };
         match result {
-            Ok(_) => self.stored(now, serial, &object, since),
+            Ok(_) => self.stored(now, serial, &object),
             // Somebody stored this key: ourselves, in an attempt whose answer was lost, or a clone of ourselves.
             Err(fault) if fault.refusal() == Some(&RefusalKind::Precondition) => {
-                segment.stage = Stage::Occupied { object, at: now.mono, failures, since };
+                segment.stage = Stage::Occupied { object, at: now.mono };
             }
-            Err(fault) => self.upload_failed(now, serial, (object, failures, since), fault, false),
+            Err(fault) => self.upload_failed(now, serial, object, fault, ready),
         }
     }
 
     pub(super) fn verified(&mut self, now: Now, serial: u64, result: Result<GetReply, Fault>) {
         let Some(segment) = self.segment_mut(serial) else { return };
-        let Stage::Verifying { object, failures, since } = std::mem::replace(&mut segment.stage, Stage::Encoding)
-        else {
-            return;
-        };
+        let Stage::Verifying(object) = std::mem::replace(&mut segment.stage, Stage::Encoding) else { return };
         match result {
             Ok(GetReply::Found { body, total_size, .. }) => {
                 if Trailer::decode(&body, total_size).is_ok_and(|found| found == object.trailer) {
-                    self.stored(now, serial, &object, since);
+                    self.stored(now, serial, &object);
                 } else {
                     self.halt(HaltCause::KeyCollision { key: object.key.as_str().into() });
                 }
             }
             Ok(GetReply::NotModified) => {
                 let fault = Fault::indeterminate("not modified, though no version was named");
-                self.upload_failed(now, serial, (object, failures, since), fault, true);
+                self.upload_failed(now, serial, object, fault, occupied);
             }
             // Taken a moment ago and now absent: create it again.
             Err(fault) if fault.refusal() == Some(&RefusalKind::NotFound) => {
-                self.upload_failed(now, serial, (object, failures, since), fault, false);
+                self.upload_failed(now, serial, object, fault, ready);
             }
-            Err(fault) => self.upload_failed(now, serial, (object, failures, since), fault, true),
+            Err(fault) => self.upload_failed(now, serial, object, fault, occupied),
         }
     }
 
@@ -148,34 +148,23 @@ impl Writer {
         &mut self,
         now: Now,
         serial: u64,
-        (object, failures, since): (Object, u32, MonoTime),
+        mut object: Object,
         fault: Fault,
-        occupied: bool,
+        next: impl Fn(Object, MonoTime) -> Stage,
     ) {
-        let failures = failures + 1;
-        let key = || object.key.as_str().into();
-        if super::head::is_final(&fault) {
-            return self.halt(HaltCause::Refused { operation: "storing", key: key(), fault });
+        let key = object.key.clone();
+        let Some(at) = self.retry(now, &mut object.failures, ("storing", &key), fault) else { return };
+        if let Some(segment) = self.segment_mut(serial) {
+            segment.stage = next(object, at);
         }
-        if now.mono.since(since) >= self.options.budget {
-            let cause = HaltCause::Unreachable { operation: "storing", key: key(), attempts: failures, fault };
-            return self.halt(cause);
-        }
-        let at = now.mono.after(self.options.backoff.delay(failures, &fault, &mut self.entropy));
-        let Some(segment) = self.segment_mut(serial) else { return };
-        segment.stage = if occupied {
-            Stage::Occupied { object, at, failures, since }
-        } else {
-            Stage::Ready { object, at, failures, since }
-        };
     }
 
-    fn stored(&mut self, now: Now, serial: u64, object: &Object, since: MonoTime) {
+    fn stored(&mut self, now: Now, serial: u64, object: &Object) {
         self.measure(|_| {
             let mut metric = super::Metric::new("writer.segment_finalize", object.trailer.partition);
             (metric.start_lsn, metric.next_lsn) = (object.entry.base_lsn, object.entry.last_lsn);
             (metric.records, metric.bytes) = (u64::from(object.entry.record_count), object.entry.size_bytes);
-            (metric.segments, metric.duration) = (1, now.mono.since(since));
+            (metric.segments, metric.duration) = (1, now.mono.since(object.since));
             metric
         });
         if let Some(segment) = self.segment_mut(serial) {
@@ -184,7 +173,7 @@ impl Writer {
     }
 
     fn can_upload(&self) -> bool {
-        let out = self.queue.iter().filter(|s| matches!(s.stage, Stage::Creating { .. } | Stage::Verifying { .. }));
+        let out = self.queue.iter().filter(|s| matches!(s.stage, Stage::Creating(_) | Stage::Verifying(_)));
         out.count() < self.options.parallel_uploads as usize
     }
 
@@ -198,4 +187,17 @@ impl Writer {
         });
         due.min()
     }
+
+    pub(super) fn encode_deadline(&self) -> Option<MonoTime> {
+        let waits = !self.to_encode.is_empty() && self.encoding < self.options.parallel_encodes;
+        waits.then_some(self.encode_at)
+    }
+}
+
+fn ready(object: Object, at: MonoTime) -> Stage {
+    Stage::Ready { object, at }
+}
+
+fn occupied(object: Object, at: MonoTime) -> Stage {
+    Stage::Occupied { object, at }
 }

@@ -6,10 +6,15 @@ use bucketlog_core::boundary::{
 use bucketlog_core::format::segment::BlockCodec;
 use bytes::Bytes;
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Objects with unique versions, and a count of every request by kind.
 #[derive(Debug, Default)]
 pub(crate) struct Bucket {
+    /// Versions are hashes of the content.
+    pub(crate) hashes_content: bool,
+    /// Writes are answered without the version that they made.
+    pub(crate) hides_versions: bool,
     objects: BTreeMap<Key, (Bytes, u64)>,
     versions: u64,
     codec: BlockCodec,
@@ -53,12 +58,12 @@ impl Bucket {
             Command::Create(op) => {
                 let (create, ticket) = op.split();
                 let reply = self.swap(create.key, create.body.concat().into(), &SwapCondition::Absent);
-                ticket.done(reply.map(|version| CreateReply { version: Some(version) }))
+                ticket.done(reply.map(|version| CreateReply { version: self.shown(version) }))
             }
             Command::Swap(op) => {
                 let (swap, ticket) = op.split();
                 let reply = self.swap(swap.key, swap.body, &swap.condition);
-                ticket.done(reply.map(|version| SwapReply { version: Some(version) }))
+                ticket.done(reply.map(|version| SwapReply { version: self.shown(version) }))
             }
             Command::EncodeBlock(op) => {
                 let (encode, ticket) = op.split();
@@ -113,8 +118,13 @@ impl Bucket {
     /// Replaces an object without any condition, as an operator's hand does.
     pub(crate) fn put(&mut self, key: impl Into<Key>, body: Bytes) -> Version {
         self.versions += 1;
-        self.objects.insert(key.into(), (body, self.versions));
-        version(self.versions)
+        let number = if self.hashes_content { content_hash(&body) } else { self.versions };
+        self.objects.insert(key.into(), (body, number));
+        version(number)
+    }
+
+    fn shown(&self, version: Version) -> Option<Version> {
+        (!self.hides_versions).then_some(version)
     }
 
     /// Removes an object, as an operator's hand does.
@@ -155,6 +165,12 @@ impl Write {
             _ => None,
         }
     }
+}
+
+fn content_hash(body: &Bytes) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    body.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn meta(key: &Key, body: &Bytes, v: u64) -> ObjectMeta {

@@ -60,6 +60,7 @@ fn check_page(object: Vec<u8>, patch: Patch<'_>, expected: Verdict) {
     assert_eq!(verdict(Page::decode(&patched(object, patch))), expected, "{patch:?}");
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "a verdict may also be `None`: accepted")]
 fn invalid(section: Section, at: usize) -> Verdict {
     Some((Kind::Invalid, section, at as u64))
 }

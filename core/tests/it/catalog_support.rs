@@ -76,7 +76,7 @@ pub(crate) fn synthetic(i: u64, head: &Head) -> SegmentEntry {
     let small = |value: u64| u32::try_from(value).unwrap();
     let records = 1 + (7 * i) % 5;
     let blocks = (1 + i % 3).min(records);
-    let hash = if (i / 2) % 2 == 0 { HashAlgo::Crc32c } else { HashAlgo::Xxh64 };
+    let hash = if (i / 2).is_multiple_of(2) { HashAlgo::Crc32c } else { HashAlgo::Xxh64 };
     let cut = |value: u64| if hash == HashAlgo::Crc32c { value & 0xffff_ffff } else { value };
     let index_length = 64 + 64 * blocks;
     let min_timestamp = 1_776_263_000_000 + 10 * i64::try_from(i).unwrap();
@@ -93,7 +93,7 @@ pub(crate) fn synthetic(i: u64, head: &Head) -> SegmentEntry {
         size_bytes: 100_000 + i,
         block_index_offset: 100_000 + i - 192 - index_length,
         block_index_length: small(index_length),
-        codec: if i % 2 == 0 { Codec::None } else { Codec::Zstd },
+        codec: if i.is_multiple_of(2) { Codec::None } else { Codec::Zstd },
         hash,
         segment_hash: cut(mix(13)),
         trailer_hash: cut(mix(14)),

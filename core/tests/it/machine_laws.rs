@@ -8,7 +8,7 @@ use bucketlog_core::format::segment::Record;
 use bucketlog_core::ids::{Lsn, Partition, TimestampMs};
 use bucketlog_core::initialize::Initialize;
 use bucketlog_core::reader::{Freshness, ReadLimit, Reader, ReaderOptions};
-use bucketlog_core::writer::{Writer, WriterOptions};
+use bucketlog_core::writer::{Status, Writer, WriterOptions};
 use proptest::prelude::*;
 use std::fmt::Debug;
 use std::time::Duration;
@@ -194,6 +194,28 @@ fn an_answer_after_the_deadline_is_counted_and_changes_nothing_else() {
     writer.complete(now, Bucket::default().execute(late).unwrap());
     assert_eq!(writer.stats().late_answers, before.stats().late_answers + 1);
     assert_eq!(writer.poll_command(now).map(|c| c.id()), before.clone().poll_command(now).map(|c| c.id()));
+}
+
+#[test]
+fn encoding_that_fails_is_repeated_after_a_wait_and_not_for_ever() {
+    let (mut writer, mut now) = (writer(), Now { mono: MonoTime(1), wall: TimestampMs(1) });
+    let mut bucket = Bucket::default();
+    for _ in 0..2 {
+        let command = writer.poll_command(now).expect("the claim");
+        writer.complete(now, bucket.execute(command).unwrap());
+    }
+    assert!(writer.poll_command(now).is_none());
+    writer.append(now, Record::new(now.wall, "x")).unwrap();
+    writer.flush(now);
+    let mut attempts = 0;
+    while let Some(command) = writer.poll_command(now) {
+        writer.complete(now, command.fail(Fault::not_sent("the workers are gone")).unwrap());
+        assert!(writer.poll_command(now).is_none(), "not again at once");
+        now.mono = writer.deadline().unwrap_or(now.mono);
+        attempts += 1;
+    }
+    assert!(matches!(writer.status(), Status::Halted(_)), "the budget ends it");
+    assert!((10..100).contains(&attempts), "{attempts} attempts");
 }
 
 #[test]

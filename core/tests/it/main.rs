@@ -18,5 +18,6 @@ mod segment_kit;
 mod segment_properties;
 mod segment_rules;
 mod support;
+mod witness;
 mod writer_chaos;
 mod writer_scenarios;

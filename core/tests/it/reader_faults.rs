@@ -161,7 +161,7 @@ fn a_head_of_another_log_is_corrupt() {
     let mut world = log().reader(ReaderOptions::default());
     let mut foreign = world.log.head.clone();
     foreign.identity.partition.0 += 1;
-    world.log.bucket.put(&world.log.keys.head().to_owned(), foreign.encode());
+    world.log.bucket.put(world.log.keys.head(), foreign.encode());
     let error = world.head(Freshness::Latest).unwrap_err();
     assert!(matches!(&error, ReadError::Corrupt { key, .. } if key.as_str() == world.log.keys.head()), "{error}");
     assert_eq!(world.requests(), [2, 0, 0], "one more look, then the verdict");

@@ -99,7 +99,9 @@ impl Log {
         let mut assembler = SegmentAssembler::new(header);
         for block in blocks {
             let mut builder = BlockBuilder::new(Lsn(self.records.len() as u64), 64);
-            block.iter().for_each(|record| builder.push(record));
+            for record in block {
+                builder.push(record);
+            }
             let sealed = BlockCodec::new().seal(&builder.finish(), self.codec, 3, HashAlgo::Xxh64).unwrap();
             assembler.push(&sealed).unwrap();
             self.records.extend_from_slice(block);

@@ -2,7 +2,7 @@
 use crate::reader_kit::{Log, ranged};
 use bucketlog_core::boundary::{ByteRange, Command, Machine};
 use bucketlog_core::format::segment::Codec;
-use bucketlog_core::ids::Lsn;
+use bucketlog_core::ids::{Lsn, TimestampMs};
 use bucketlog_core::reader::{Freshness, ReadError, ReadLimit, ReaderEvent, ReaderOptions};
 
 /// 40 segments of two records in a tree of fan-out 3: two levels of pages and more.
@@ -55,6 +55,35 @@ fn index_and_trailer_come_in_one_range_and_a_small_segment_whole() {
     world.fetch(4).unwrap();
     assert_eq!(world.log.bucket.gets[1].range, ByteRange::All);
     assert_eq!(world.decoded, 1, "only the block of the record is decoded");
+}
+
+/// E19 and H01.
+#[test]
+fn a_reader_only_reads_and_decodes() {
+    let mut world = deep_log().reader(ranged());
+    world.reader.read(Lsn(0), ReadLimit::default(), Freshness::Latest);
+    world.reader.fetch(Lsn(70));
+    world.reader.read_from_timestamp(TimestampMs(1050), ReadLimit::default());
+    let before = world.log.bucket.objects.clone();
+    let mut kinds = [0; 2];
+    loop {
+        let commands = world.poll();
+        if commands.is_empty() {
+            break;
+        }
+        for command in commands {
+            match &command {
+                Command::Get(_) => kinds[0] += 1,
+                Command::DecodeBlock(_) => kinds[1] += 1,
+                other => panic!("{other:?}"),
+            }
+            let completion = world.execute(command).unwrap();
+            world.reader.complete(world.now, completion);
+        }
+    }
+    assert_eq!(world.events.len(), 3);
+    assert!(kinds[0] > 40 && kinds[1] == 40, "{kinds:?}");
+    assert_eq!(world.log.bucket.objects, before);
 }
 
 #[test]
@@ -228,10 +257,10 @@ fn caches_stay_within_their_budgets_and_nothing_depends_on_them() {
         };
         for options in [options.clone(), ReaderOptions { whole_segment_max: 0, prefetch_count: 1, ..options }] {
             let mut world = deep_log().reader(options);
-            for from in [0, 33, 7, 79] {
-                let end = 80.min(from + 30);
-                assert_eq!(world.read(from, 30).unwrap().records, world.log.expected(from as usize, end as usize));
-                assert_eq!(world.read_time(1000 + from as i64, 1).unwrap().records[0].0, Lsn(from));
+            for from in [0_u8, 33, 7, 79] {
+                let wanted = world.log.expected(from.into(), 80.min(usize::from(from) + 30));
+                assert_eq!(world.read(from.into(), 30).unwrap().records, wanted);
+                assert_eq!(world.read_time(1000 + i64::from(from), 1).unwrap().records[0].0, Lsn(from.into()));
                 assert!(world.reader.cached_bytes().iter().all(|used| *used <= budget));
             }
         }

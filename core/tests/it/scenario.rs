@@ -98,28 +98,6 @@ impl Scene {
         rival
     }
 
-    fn retain(&mut self, before: Lsn, version: u64) {
-        let head = self.head();
-        let mut pages: Vec<Arc<Page>> = Vec::new();
-        loop {
-            let known = |reference: &_| pages.iter().find(|page| page.reference == *reference).cloned();
-            match trim(&head, version, before, &known).unwrap() {
-                Trim::NeedPage(reference) => {
-                    let body = self.bucket.body(&self.keys.page(&reference)).unwrap();
-                    pages.push(Arc::new(Page::decode(body).unwrap()));
-                }
-                Trim::Done { head, pages } => {
-                    for page in pages {
-                        self.bucket.put(self.keys.page(&page.reference), page.bytes);
-                    }
-                    self.bucket.put(self.keys.head(), head.encode());
-                    return;
-                }
-                Trim::Unchanged => return,
-            }
-        }
-    }
-
     /// What the caller or the world does.
     fn act(&mut self, line: &str) {
         let now = self.now;
@@ -162,17 +140,28 @@ impl Scene {
                 rival.flush(now);
                 Self::run(&mut self.bucket, &mut rival, now);
             }
-            ["retain", "before", _] => self.retain(Lsn(number(2)), 1 + self.head().applied_retention_version),
+            ["clone", "appends", _] => {
+                let mut clone = Writer::open(self.keys.clone(), self.options.clone(), [ME; 32]).unwrap();
+                Self::run(&mut self.bucket, &mut clone, now);
+                (0..number(2)).for_each(|_| drop(clone.append(now, Record::new(now.wall, "clone")).unwrap()));
+                clone.flush(now);
+                Self::run(&mut self.bucket, &mut clone, now);
+            }
+            ["retain", "before", _] => retain(&mut self.bucket, &self.keys, Lsn(number(2))),
             ["head", "deleted"] => drop(self.bucket.remove(&self.keys.head().to_owned()).unwrap()),
             ["head", "saved"] => self.saved_head = self.bucket.body(self.keys.head()).cloned(),
             ["head", "restored"] => {
                 let saved = self.saved_head.clone().unwrap();
                 self.bucket.put(self.keys.head().to_owned(), saved);
             }
-            ["segments", "overwritten"] => {
-                let keys: Vec<String> =
-                    self.bucket.keys().filter(|k| k.ends_with(".plseg")).map(String::from).collect();
-                keys.into_iter().for_each(|key| drop(self.bucket.put(key, vec![0; 500].into())));
+            [kind @ ("segments" | "pages"), what @ ("overwritten" | "deleted")] => {
+                let of_kind = |key: &&str| format!("{}s", name_of(key)) == kind;
+                for key in self.bucket.keys().filter(of_kind).map(String::from).collect::<Vec<_>>() {
+                    match what {
+                        "deleted" => drop(self.bucket.remove(&key)),
+                        _ => drop(self.bucket.put(key, vec![0; 500].into())),
+                    }
+                }
             }
             ["land"] => {
                 let ghost = self.ghosts.pop_front().expect("a request was given up");
@@ -201,6 +190,8 @@ impl Scene {
         match name {
             "self_takeover_after" => self.options.self_takeover_after = number,
             "max_batches" => self.options.pending.max_batches = number,
+            "hide_versions" => self.bucket.hides_versions = true,
+            "max_group" => self.options.max_group = number,
             "max_records" => self.options.batch.max_records = number,
             "max_age_ms" => self.options.batch.max_age = Some(Duration::from_millis(number.into())),
             "claim_attempts" => self.options.claim_attempts = number,
@@ -239,6 +230,7 @@ impl Scene {
             "409" => Some(Fault::refused(RefusalKind::Conflict, "409")),
             "503" => Some(Fault::refused(RefusalKind::Throttled(None), "503")),
             "503 after 30 s" => Some(Fault::refused(RefusalKind::Throttled(Some(Duration::from_secs(30))), "503")),
+            "503 after 1 h" => Some(Fault::refused(RefusalKind::Throttled(Some(Duration::from_secs(3600))), "503")),
             "403" => Some(Fault::refused(RefusalKind::Denied, "403")),
             other => panic!("unknown answer {other}"),
         };
@@ -299,6 +291,30 @@ impl Scene {
     }
 }
 
+/// Applies retention by hand, whoever owns the log.
+pub(crate) fn retain(bucket: &mut Bucket, keys: &LogKeys, before: Lsn) {
+    let head = Head::decode(bucket.body(keys.head()).expect("there is a head")).unwrap();
+    let version = 1 + head.applied_retention_version;
+    let mut pages: Vec<Arc<Page>> = Vec::new();
+    loop {
+        let known = |reference: &_| pages.iter().find(|page| page.reference == *reference).cloned();
+        match trim(&head, version, before, &known).unwrap() {
+            Trim::NeedPage(reference) => {
+                let body = bucket.body(&keys.page(&reference)).unwrap();
+                pages.push(Arc::new(Page::decode(body).unwrap()));
+            }
+            Trim::Done { head, pages } => {
+                for page in pages {
+                    bucket.put(keys.page(&page.reference), page.bytes);
+                }
+                bucket.put(keys.head(), head.encode());
+                return;
+            }
+            Trim::Unchanged => return,
+        }
+    }
+}
+
 fn target(command: &Command) -> &'static str {
     let key = match command {
         Command::Get(op) => &op.request().key,
@@ -306,7 +322,11 @@ fn target(command: &Command) -> &'static str {
         Command::Swap(op) => &op.request().key,
         other => panic!("a writer never sends {other:?}"),
     };
-    match key.as_str() {
+    name_of(key.as_str())
+}
+
+fn name_of(key: &str) -> &'static str {
+    match key {
         key if key.ends_with("head.plc") => "head",
         key if key.ends_with(".plseg") => "segment",
         _ => "page",

@@ -1,5 +1,5 @@
 //! Every rule of records and blocks on its own (objlog formats, 1.2, 1.3, 1.8 and 1.9).
-use crate::support::{bulk_records, json200};
+use crate::support::bulk_records;
 use bucketlog_core::format::FormatErrorKind::{self, Invalid, Mismatch, TooLarge, Truncated};
 use bucketlog_core::format::segment::{
     BlockBuilder, BlockCodec, BlockMeta, Codec, DecodedBlock, RawBlock, Record, RecordError,
@@ -9,6 +9,7 @@ use bucketlog_core::ids::{Lsn, TimestampMs};
 use bucketlog_core::limits::{
     MAX_BLOCK_RAW_SIZE, MAX_HEADER_KEY_LEN, MAX_HEADER_VALUE_LEN, MAX_HEADERS, MAX_HEADERS_LEN, MAX_VALUE_LEN,
 };
+use bucketlog_fixtures::pbgen::json200;
 use bytes::Bytes;
 
 const HASH: HashAlgo = HashAlgo::Xxh64;

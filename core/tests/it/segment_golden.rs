@@ -1,13 +1,13 @@
 //! Segments written by the original programs, read and written again.
 use crate::segment_kit::{open_all, write};
 use crate::support::{
-    bulk_records, golden, hash, id, json, json200, number, number32, records_dump_sha256, semi1k, sha256_hex, text,
-    timestamp,
+    bulk_records, golden, hash, id, json, number, number32, records_dump_sha256, sha256_hex, text, timestamp,
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
 use bucketlog_core::format::segment::{BlockIndex, Codec, DecodedBlock, Header, Record, SegmentHeader};
 use bucketlog_core::format::{FormatError, FormatErrorKind, HashAlgo};
 use bucketlog_core::ids::{Lsn, Partition, SegmentId, WriterId};
+use bucketlog_fixtures::pbgen::{json200, semi1k};
 use bytes::Bytes;
 use serde_json::{Value, json};
 use std::path::Path;

@@ -53,7 +53,7 @@ impl Executor {
 
 /// Lends the codec; one that saw a panic is not used again.
 fn with_codec<T>(slot: &mut Option<BlockCodec>, run: impl FnOnce(&mut BlockCodec) -> T) -> T {
-    let mut codec = slot.take().unwrap_or_else(BlockCodec::new);
+    let mut codec = slot.take().unwrap_or_default();
     let result = run(&mut codec);
     *slot = Some(codec);
     result

@@ -140,23 +140,36 @@ impl<R: Role> Host<R> {
         result
     }
 
-    /// Asks `check` now, and registers the task's waker with it if it is pending; executes nothing.
+    /// Asks `check`, and registers the task's waker with it if it is pending; executes nothing.
     pub(crate) fn poll<T>(
         &self,
         context: &Context<'_>,
+        check: impl FnMut(&mut R::Machine, &mut R, Now, Option<&Waker>) -> Poll<T>,
+    ) -> Poll<T> {
+        self.poll_unless(|_| None, context, check)
+    }
+
+    /// [`Host::poll`] that spares the machine a poll where the answer is `known`.
+    pub(crate) fn poll_unless<T>(
+        &self,
+        known: impl FnOnce(&R) -> Option<T>,
+        context: &Context<'_>,
         mut check: impl FnMut(&mut R::Machine, &mut R, Now, Option<&Waker>) -> Poll<T>,
     ) -> Poll<T> {
+        let mut guard = lock(&self.state);
+        let state = &mut *guard;
+        if let Some(answer) = known(&state.role) {
+            return Poll::Ready(answer);
+        }
+        let waker = Some(context.waker());
         let now = self.pool.clock().now();
-        let mut state = lock(&self.state);
-        let State { machine, role, .. } = &mut *state;
-        let mut answer = check(machine, role, now, Some(context.waker()));
+        let mut answer = check(&mut state.machine, &mut state.role, now, waker);
         let mut round = state.poll(now);
         if answer.is_pending() && round.eventful {
-            let State { machine, role, .. } = &mut *state;
-            answer = check(machine, role, now, Some(context.waker()));
+            answer = check(&mut state.machine, &mut state.role, now, waker);
         }
         state.set_timer(&mut round, None);
-        drop(state);
+        drop(guard);
         self.dispatch(round);
         answer
     }

@@ -207,10 +207,8 @@ struct Staff {
     watch: Option<MonoTime>,
 }
 
-enum Task<'p> {
-    Run(Job, Permit<'p>),
-    Poll(Arc<dyn Driven>),
-}
+/// A machine to drive, from a command or from its deadline.
+type Task<'p> = (Arc<dyn Driven>, Option<(Command, Permit<'p>)>);
 
 impl Shared {
     fn permit<'p>(self: &'p Arc<Self>, state: &mut State, lane: Lane) -> Permit<'p> {
@@ -245,11 +243,10 @@ impl Shared {
     fn work(self: Arc<Self>) {
         let mut state = lock(&self.state);
         state.staff.awake();
-        while let Some(task) = self.next_task(state) {
-            match task {
-                Task::Run(Job { host, command }, permit) => host.drive(Some((command, permit))),
-                Task::Poll(host) => host.drive(None),
-            }
+        while let Some((host, first)) = self.next_task(state) {
+            host.drive(first);
+            // Before the lock: the pool's last holder takes it.
+            drop(host);
             state = lock(&self.state);
         }
     }
@@ -259,12 +256,12 @@ impl Shared {
         loop {
             let now = self.executor.clock.mono();
             if let Some(host) = state.timers.take_due(now) {
-                return Some(Task::Poll(host));
+                return Some((host, None));
             }
             if let Some((lane, job)) = state.lanes.take() {
                 let permit = self.permit(&mut state, lane);
                 self.call_workers(&mut state);
-                return Some(Task::Run(job, permit));
+                return Some((job.host, Some((job.command, permit))));
             }
             if state.closed {
                 return None;

@@ -101,6 +101,7 @@ impl Reader {
 
     /// All records from `from` to the end of the log, in order; blocks between batches. The last item is an error if
     /// there is one.
+    #[must_use]
     pub fn iter(&self, from: Lsn) -> Records {
         Records { reader: self.clone(), batch: Vec::new().into_iter(), next: Some(from) }
     }
@@ -176,7 +177,6 @@ pub struct ReadFuture<T> {
     reply: PhantomData<fn() -> T>,
 }
 
-#[expect(private_bounds, reason = "nobody else names a reply")]
 impl<T: Reply> Future for ReadFuture<T> {
     type Output = Result<T, ReadError>;
 

@@ -25,13 +25,11 @@ impl ReaderRole {
     }
 
     pub(super) fn poll(&mut self, call: CallId, waker: Option<&Waker>) -> Poll<Result<Answer, ReadError>> {
-        match self.calls.remove(&call) {
-            Some(State::Done(result)) => Poll::Ready(result),
-            _ => {
-                self.calls.insert(call, State::Waiting(waker.cloned()));
-                Poll::Pending
-            }
+        if let Some(State::Done(result)) = self.calls.remove(&call) {
+            return Poll::Ready(result);
         }
+        self.calls.insert(call, State::Waiting(waker.cloned()));
+        Poll::Pending
     }
 
     pub(super) fn forget(&mut self, call: CallId) {

@@ -1,8 +1,10 @@
 //! Waiting for records to become durable.
+use super::poll_append;
 use super::role::WriterHost;
-use crate::error::{DurabilityError, FlushError, WatchEnded};
+use crate::error::{AppendDurableError, DurabilityError, FlushError, WatchEnded};
 use crate::host::WaiterId;
 use crate::sync::Arc;
+use bucketlog_core::format::segment::Record;
 use bucketlog_core::ids::Lsn;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
@@ -41,12 +43,7 @@ impl Durability {
     /// What is known now; `None` while the records are on their way.
     #[must_use]
     pub fn outcome(&self) -> Option<Result<(), DurabilityError>> {
-        self.host.look(|_, role| {
-            if role.committed() >= self.end {
-                return Some(Ok(()));
-            }
-            role.halted().map(|halted| Err(DurabilityError::new(halted.clone(), self.end)))
-        })
+        self.host.look(|_, role| role.outcome(self.end))
     }
 }
 
@@ -70,9 +67,63 @@ impl Future for DurabilityFuture {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let Waiting { host, end, id } = &mut self.0;
         let end = end.unwrap_or_default();
-        let result = host.poll(context, |machine, role, _, waker| role.poll_durable(machine, end, id, waker));
+        let result = host.poll_unless(
+            |role| role.outcome(end),
+            context,
+            |machine, role, _, waker| role.poll_durable(machine, end, id, waker),
+        );
         self.0.finished(result)
     }
+}
+
+/// Future of [`Writer::append_durable_async`](super::Writer::append_durable_async).
+#[derive(Debug)]
+#[must_use = "futures do nothing unless polled"]
+pub struct AppendDurableFuture {
+    waiting: Waiting,
+    /// Until it is accepted.
+    record: Option<Record>,
+    room: Option<WaiterId>,
+}
+
+impl AppendDurableFuture {
+    pub(super) fn new(host: Arc<WriterHost>, record: Record) -> Self {
+        Self { waiting: Waiting { host, end: None, id: None }, record: Some(record), room: None }
+    }
+}
+
+impl Future for AppendDurableFuture {
+    type Output = Result<Lsn, AppendDurableError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self { waiting: Waiting { host, end, id }, record, room } = &mut *self;
+        let accepted = *end;
+        let result = host.poll_unless(
+            |role| accepted.and_then(|end| role.outcome(end).map(|outcome| durable(end, outcome))),
+            context,
+            |machine, role, now, waker| {
+                let end = match *end {
+                    Some(end) => end,
+                    None => match poll_append(machine, now, record) {
+                        Poll::Ready(Ok(lsn)) => *end.insert(after(lsn)),
+                        Poll::Ready(Err(error)) => return Poll::Ready(Err(error.into())),
+                        Poll::Pending => {
+                            role.wait_for_room(room, waker);
+                            return Poll::Pending;
+                        }
+                    },
+                };
+                role.poll_durable(machine, end, id, waker).map(|outcome| durable(end, outcome))
+            },
+        );
+        self.waiting.finished(result)
+    }
+}
+
+/// The outcome of one record whose LSN is the last below `end`.
+pub(super) fn durable(end: Lsn, outcome: Result<(), DurabilityError>) -> Result<Lsn, AppendDurableError> {
+    let lsn = Lsn(end.0 - 1);
+    outcome.map(|()| lsn).map_err(|error| AppendDurableError::NotDurable { lsn, error })
 }
 
 /// Future of a flush; the first poll cuts what was accepted until then. Dropping it only drops the wait.
@@ -130,7 +181,8 @@ impl Committed {
     }
 }
 
-fn after(lsn: Lsn) -> Lsn {
+/// The bound that is reached when `lsn` is durable.
+pub(super) fn after(lsn: Lsn) -> Lsn {
     Lsn(lsn.0.saturating_add(1))
 }
 
@@ -160,22 +212,19 @@ struct Waiting {
 }
 
 impl Waiting {
+    /// Whoever is answered was taken out before.
     fn finished<T>(&mut self, result: Poll<T>) -> Poll<T> {
         if result.is_ready() {
-            self.leave();
+            self.id = None;
         }
         result
-    }
-
-    fn leave(&mut self) {
-        if let (Some(end), Some(id)) = (self.end, self.id.take()) {
-            self.host.look(|_, role| role.forget(end, id));
-        }
     }
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.leave();
+        if let (Some(end), Some(id)) = (self.end, self.id.take()) {
+            self.host.look(|_, role| role.forget(end, id));
+        }
     }
 }

@@ -5,7 +5,7 @@ mod role;
 pub use bucketlog_core::writer::{
     BatchPolicy, PendingLimits, Status, TimestampPolicy, Watermarks, WriterOptions, WriterStats,
 };
-pub use durability::{Committed, CommittedFuture, Durability, DurabilityFuture, FlushFuture};
+pub use durability::{AppendDurableFuture, Committed, CommittedFuture, Durability, DurabilityFuture, FlushFuture};
 
 use crate::entropy::fresh_entropy;
 use crate::error::{
@@ -19,6 +19,7 @@ use bucketlog_core::format::keys::LogKeys;
 use bucketlog_core::format::segment::Record;
 use bucketlog_core::ids::{Lsn, WriterId};
 use bucketlog_core::writer::Writer as Machine;
+use durability::{after, durable};
 use role::{WriterHost, WriterRole};
 use std::future::Future;
 use std::ops::Range;
@@ -78,8 +79,10 @@ impl Writer {
         match self.try_append(record) {
             Err(AppendError { record, reason: AppendReason::Full }) => {
                 let mut record = Some(record);
-                let lsn =
-                    self.host.wait(|machine, role, now, waker| poll_append(machine, role, now, &mut record, waker))?;
+                let lsn = self.host.wait(|machine, role, now, waker| {
+                    role.wake_owner(waker);
+                    poll_append(machine, now, &mut record)
+                })?;
                 Ok(self.appended(lsn))
             }
             result => result,
@@ -132,20 +135,28 @@ impl Writer {
     /// # Errors
     /// Whether the record was not accepted, or what is known of it.
     pub fn append_durable(&mut self, record: Record) -> Result<Lsn, AppendDurableError> {
-        let (mut record, mut accepted, mut id) = (Some(record), None, None);
+        let (mut record, mut end, mut id) = (Some(record), None, None);
         self.host.wait(|machine, role, now, waker| {
-            let lsn = match accepted {
-                Some(lsn) => lsn,
-                None => match poll_append(machine, role, now, &mut record, waker) {
-                    Poll::Ready(Ok(lsn)) => *accepted.insert(lsn),
+            let end = match end {
+                Some(end) => end,
+                None => match poll_append(machine, now, &mut record) {
+                    Poll::Ready(Ok(lsn)) => *end.insert(after(lsn)),
                     Poll::Ready(Err(error)) => return Poll::Ready(Err(error.into())),
-                    Poll::Pending => return Poll::Pending,
+                    Poll::Pending => {
+                        role.wake_owner(waker);
+                        return Poll::Pending;
+                    }
                 },
             };
-            role.poll_durable(machine, Lsn(lsn.0 + 1), &mut id, waker)
-                .map_ok(|()| lsn)
-                .map_err(|error| AppendDurableError::NotDurable { lsn, error })
+            role.poll_durable(machine, end, &mut id, waker).map(|outcome| durable(end, outcome))
         })
+    }
+
+    /// [`Writer::append_durable`] for tasks. Records are accepted in the order of the futures' first polls, those that
+    /// find no room later. Dropping the future before its record was accepted leaves it out; after that it only drops
+    /// the wait. Any number of such futures may be under way, and those that are share segments.
+    pub fn append_durable_async(&mut self, record: Record) -> AppendDurableFuture {
+        AppendDurableFuture::new(Arc::clone(&self.host), record)
     }
 
     /// Closes the current segment at once; the next record begins a new one.
@@ -223,7 +234,7 @@ impl Writer {
     }
 
     fn appended(&self, lsn: Lsn) -> Appended {
-        Appended { lsn, durability: Durability::new(Arc::clone(&self.host), Lsn(lsn.0 + 1)) }
+        Appended { lsn, durability: Durability::new(Arc::clone(&self.host), after(lsn)) }
     }
 }
 
@@ -259,17 +270,12 @@ fn poll_opened(
     }
 }
 
-fn poll_append(
-    machine: &mut Machine,
-    role: &mut WriterRole,
-    now: Now,
-    record: &mut Option<Record>,
-    waker: Option<&Waker>,
-) -> Poll<Result<Lsn, AppendError>> {
-    match machine.append(now, record.take().unwrap_or_default()) {
+/// Appends; pending is back-pressure, and leaves the record where it was.
+fn poll_append(machine: &mut Machine, now: Now, record: &mut Option<Record>) -> Poll<Result<Lsn, AppendError>> {
+    let mine = record.take().expect("nobody asks again once the record is gone");
+    match machine.append(now, mine) {
         Err(AppendError { record: back, reason: AppendReason::Full }) => {
             *record = Some(back);
-            role.wake_owner(waker);
             Poll::Pending
         }
         result => Poll::Ready(result),
@@ -309,8 +315,10 @@ impl Future for AppendFuture<'_> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let Self { writer, record } = self.get_mut();
-        let result =
-            writer.host.poll(context, |machine, role, now, waker| poll_append(machine, role, now, record, waker));
+        let result = writer.host.poll(context, |machine, role, now, waker| {
+            role.wake_owner(waker);
+            poll_append(machine, now, record)
+        });
         result.map_ok(|lsn| writer.appended(lsn))
     }
 }

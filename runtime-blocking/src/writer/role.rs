@@ -14,6 +14,8 @@ pub(crate) struct WriterRole {
     ended: Option<End>,
     /// Those who wait for the committed watermark to reach a value.
     durable: Waiters<Lsn>,
+    /// Those who have a record but no room for it.
+    room: Waiters<()>,
     /// The owner, who waits for the claim, for room, or for the end.
     owner: Option<Waker>,
 }
@@ -26,7 +28,7 @@ enum End {
 
 impl WriterRole {
     pub(super) fn new() -> Self {
-        Self { committed: Lsn(0), ended: None, durable: Waiters::new(), owner: None }
+        Self { committed: Lsn(0), ended: None, durable: Waiters::new(), room: Waiters::new(), owner: None }
     }
 
     pub(super) fn committed(&self) -> Lsn {
@@ -51,6 +53,21 @@ impl WriterRole {
         }
     }
 
+    /// Has one of many that append woken when there may be room.
+    pub(super) fn wait_for_room(&mut self, id: &mut Option<WaiterId>, waker: Option<&Waker>) {
+        if let Some(waker) = waker {
+            self.room.register((), id, waker);
+        }
+    }
+
+    /// What is known of the records below `end`.
+    pub(super) fn outcome(&self, end: Lsn) -> Option<Result<(), DurabilityError>> {
+        if self.committed >= end {
+            return Some(Ok(()));
+        }
+        self.halted().map(|halted| Err(DurabilityError::new(halted.clone(), end)))
+    }
+
     /// Whether everything below `end` is durable. Asks the machine to see to it.
     pub(super) fn poll_durable(
         &mut self,
@@ -59,11 +76,8 @@ impl WriterRole {
         id: &mut Option<WaiterId>,
         waker: Option<&Waker>,
     ) -> Poll<Result<(), DurabilityError>> {
-        if self.committed >= end {
-            return Poll::Ready(Ok(()));
-        }
-        if let Some(halted) = self.halted() {
-            return Poll::Ready(Err(DurabilityError::new(halted.clone(), end)));
+        if let Some(outcome) = self.outcome(end) {
+            return Poll::Ready(outcome);
         }
         machine.want_durable(end);
         self.register(end, id, waker);
@@ -129,5 +143,6 @@ impl Role for WriterRole {
             _ => {}
         }
         news.wakers.extend(self.owner.take());
+        self.room.release_all(&mut news.wakers);
     }
 }

@@ -1,10 +1,17 @@
 //! Integration tests of the blocking driver.
 mod conformance;
 mod counted;
+mod drops;
 mod flawed;
+mod initialize;
 mod local_dir;
 mod memory;
+mod reader;
 mod store_url;
+#[cfg(feature = "tracing")]
+mod traces;
+mod world;
+mod writer;
 
 use std::time::{Duration, Instant};
 

@@ -219,6 +219,7 @@ impl Entry for SegmentEntry {
     const LSN_AT: u64 = 0;
     const TIME_AT: u64 = 16;
 
+    #[inline]
     fn decode(fields: &mut Cursor<'_>) -> Result<Self, FormatError> {
         let start = fields.offset();
         let entry = Self {
@@ -289,6 +290,7 @@ impl Entry for PageRef {
     const LSN_AT: u64 = 8;
     const TIME_AT: u64 = 24;
 
+    #[inline]
     fn decode(fields: &mut Cursor<'_>) -> Result<Self, FormatError> {
         let start = fields.offset();
         let level = fields.u8()?;
@@ -344,12 +346,13 @@ impl Entry for PageRef {
 
 /// `count` entries in a row; the size is checked before anything is allocated.
 pub(super) fn decode_run<E: Entry>(fields: &mut Cursor<'_>, count: u32) -> Result<Vec<E>, FormatError> {
-    let start = fields.offset();
+    let (start, section) = (fields.offset(), fields.section());
     let len = usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(E::LEN);
-    let mut run = Cursor::new(fields.take(len)?, fields.section(), start);
+    let run = fields.take(len)?;
     let mut entries = Vec::with_capacity(usize::try_from(count).unwrap_or_default());
-    for _ in 0..count {
-        entries.push(E::decode(&mut run)?);
+    // Each entry has a cursor of its own, whose length the compiler knows.
+    for (entry, at) in run.chunks_exact(E::LEN).zip((start..).step_by(E::LEN)) {
+        entries.push(E::decode(&mut Cursor::new(entry, section, at))?);
     }
     Ok(entries)
 }

@@ -184,7 +184,7 @@ impl Head {
 
     /// The log's last timestamp. The formats don't bind the last root's to the last segment's, but a head in which time
     /// goes back from one root to the next would be refused by every reader.
-    fn last_timestamp(&self) -> Option<TimestampMs> {
+    pub(crate) fn last_timestamp(&self) -> Option<TimestampMs> {
         let root = self.sections.iter().find_map(|section| section.last()).map(|root| root.max_timestamp);
         self.last_segment.map(|last| last.max_timestamp).max(root)
     }

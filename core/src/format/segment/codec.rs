@@ -59,11 +59,14 @@ pub struct SealedBlock {
 
 /// Reusable compression state of one worker; not shared between threads.
 ///
-/// The zstd contexts are made on first use and kept; each takes some megabytes at high levels.
+/// The zstd contexts are made on first use and kept, and so is a buffer for the largest frame so far; a context takes
+/// some megabytes at high levels.
 #[derive(Default)]
 pub struct BlockCodec {
     /// The compressor, and the level it is set to.
     compressor: Option<(i32, Compressor<'static>)>,
+    /// Where frames are made, before their size is known.
+    frame: Vec<u8>,
     decompressor: Option<Decompressor<'static>>,
 }
 
@@ -150,24 +153,31 @@ impl BlockCodec {
         if !(MIN_ZSTD_LEVEL..=MAX_ZSTD_LEVEL).contains(&level) {
             return Err(fail(format!("zstd level {level} is not within {MIN_ZSTD_LEVEL}..={MAX_ZSTD_LEVEL}")));
         }
-        let compressor = self.compressor(level).map_err(|cause| fail(format!("zstd level {level}: {cause}")))?;
-        let mut stored = Vec::with_capacity(zstd::zstd_safe::compress_bound(raw.len()));
-        compressor.compress_to_buffer(raw, &mut stored).map_err(|cause| fail(format!("zstd: {cause}")))?;
-        // Gives the unused tail back; allocators shrink in place.
-        stored.shrink_to_fit();
-        Ok(stored.into())
+        self.set_level(level).map_err(|cause| fail(format!("zstd level {level}: {cause}")))?;
+        self.make_frame(raw).map_err(|cause| fail(format!("zstd: {cause}")))?;
+        // A copy is cheaper than fresh memory for the worst case, block by block, which the system would have to clear.
+        Ok(Bytes::copy_from_slice(&self.frame))
     }
 
-    fn compressor(&mut self, level: i32) -> io::Result<&mut Compressor<'static>> {
-        let (current, compressor) = match &mut self.compressor {
-            Some(existing) => existing,
-            empty => empty.insert((level, Compressor::new(level)?)),
-        };
-        if *current != level {
-            compressor.set_compression_level(level)?;
-            *current = level;
+    fn set_level(&mut self, level: i32) -> io::Result<()> {
+        match &mut self.compressor {
+            Some((current, _)) if *current == level => {}
+            Some((current, compressor)) => {
+                compressor.set_compression_level(level)?;
+                *current = level;
+            }
+            empty => *empty = Some((level, Compressor::new(level)?)),
         }
-        Ok(compressor)
+        Ok(())
+    }
+
+    fn make_frame(&mut self, raw: &[u8]) -> io::Result<()> {
+        self.frame.clear();
+        self.frame.reserve(zstd::zstd_safe::compress_bound(raw.len()));
+        if let Some((_, compressor)) = &mut self.compressor {
+            compressor.compress_to_buffer(raw, &mut self.frame)?;
+        }
+        Ok(())
     }
 
     /// Decompresses into a buffer of `raw_size` bytes, which more than that do not fit.
@@ -187,7 +197,7 @@ impl fmt::Debug for BlockCodec {
         f.debug_struct("BlockCodec")
             .field("level", &self.compressor.as_ref().map(|(level, _)| level))
             .field("decompresses", &self.decompressor.is_some())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

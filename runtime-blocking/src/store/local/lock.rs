@@ -67,6 +67,7 @@ impl Drop for Exclusive<'_> {
 }
 
 /// Other processes are asked again at growing intervals, because the system's blocking lock knows no deadline.
+#[expect(clippy::disallowed_methods, reason = "a lock of the operating system can't be waited for with a deadline")]
 fn lock_file(disk: &dyn Disk, path: &Path, until: Instant) -> Result<File, Fault> {
     const SHORTEST: Duration = Duration::from_micros(50);
     const LONGEST: Duration = Duration::from_millis(5);

@@ -1,0 +1,13 @@
+//! The `bucketlog` command from outside: every test runs the built binary.
+mod append;
+mod crash;
+mod demo;
+mod golden;
+mod inspect;
+mod large;
+mod log;
+mod manual;
+mod read;
+mod run;
+mod terminal;
+mod together;
