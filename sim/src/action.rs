@@ -125,6 +125,14 @@ named! {
     }
 }
 
+impl Kind {
+    /// Whether it may change the bucket.
+    #[must_use]
+    pub fn is_write(self) -> bool {
+        matches!(self, Self::Create | Self::Swap | Self::Delete)
+    }
+}
+
 /// One step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {

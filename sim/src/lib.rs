@@ -7,10 +7,13 @@
 pub mod action;
 pub mod check;
 pub mod choice;
+pub mod crash;
+pub mod exhaust;
 pub mod news;
 mod process;
 pub mod run;
 pub mod setup;
+pub mod stats;
 pub mod store;
 pub mod value;
 pub mod world;

@@ -102,6 +102,8 @@ pub enum News {
     Read {
         /// The reader.
         site: u8,
+        /// Which of the reader's calls, counted from 0.
+        call: usize,
         /// Where the batch began.
         from: Lsn,
         /// Where it ended.

@@ -96,6 +96,17 @@ impl Recording {
         run.end(result)
     }
 
+    /// The world after the last step; no rest.
+    ///
+    /// # Errors
+    /// A broken rule on the way.
+    pub fn world(&self) -> Result<World, Violation> {
+        let mut ignore = |_: Option<Action>, _: &[News]| {};
+        let mut run = Run::new(self.setup, &mut ignore)?;
+        self.actions.iter().try_for_each(|action| run.step(*action))?;
+        Ok(run.world)
+    }
+
     /// A run that breaks the same rule with as few steps as leaving steps out can reach (delta debugging).
     #[must_use]
     pub fn minimised(&self) -> Self {

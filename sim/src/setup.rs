@@ -142,13 +142,16 @@ impl Weights {
     /// Steps of a world without faults, drawn from nothing.
     #[must_use]
     pub fn calm() -> Self {
-        let mut weights = Self { calls: [8; Call::ALL.len()], hows: [0; How::ALL.len()], turns: [0; Turn::ALL.len()] };
-        weights.set(Knob::How(How::Done), 60);
-        weights.set(Knob::Turn(Turn::Tick), 12);
-        weights.set(Knob::Turn(Turn::StartWriter), 1);
-        weights.set(Knob::Turn(Turn::StartReader), 1);
-        weights.set(Knob::Call(Call::Close), 0);
-        weights.set(Knob::Call(Call::Abort), 0);
+        let mut weights = Self { calls: [0; Call::ALL.len()], hows: [0; How::ALL.len()], turns: [0; Turn::ALL.len()] };
+        let calls = [(Call::Append, 8), (Call::Batch, 3), (Call::Cut, 8), (Call::Want, 3)];
+        let reads = [(Call::Read, 2), (Call::Latest, 1), (Call::Cached, 1)];
+        for (call, weight) in calls.into_iter().chain(reads) {
+            weights.set(Knob::Call(call), weight);
+        }
+        weights.set(Knob::How(How::Done), 40);
+        for (turn, weight) in [(Turn::Tick, 16), (Turn::StartWriter, 1), (Turn::StartReader, 1)] {
+            weights.set(Knob::Turn(turn), weight);
+        }
         weights
     }
 
@@ -157,8 +160,13 @@ impl Weights {
         let mut weights = Self::calm();
         for knob in Knob::all().filter(|knob| knob.is_fault() && allowed(*knob)) {
             let light = knob.light();
-            let drawn = random.below(8);
-            weights.set(knob, [0, 0, 0, light, light, light, 3 * light, 10 * light][drawn as usize]);
+            let weight = match random.below(if knob.is_fatal() { 32 } else { 8 }) {
+                0..=2 => light,
+                3 => 3 * light,
+                4 => 10 * light,
+                _ => 0,
+            };
+            weights.set(knob, weight.max(weights.of(knob)));
         }
         weights
     }
@@ -222,13 +230,21 @@ impl Knob {
         }
     }
 
+    /// Whether it ends a process more often than not: seldom on, or no run would get far.
+    fn is_fatal(self) -> bool {
+        match self {
+            Self::Call(_) | Self::How(How::Short | How::Flipped) => true,
+            Self::How(_) => false,
+            Self::Turn(turn) => matches!(turn, Turn::Restore | Turn::Crash),
+        }
+    }
+
     /// The weight of a light dose.
     fn light(self) -> u32 {
         match self {
-            Self::How(How::Short | How::Flipped) | Self::Call(_) => 1,
-            Self::Turn(Turn::RivalTrim | Turn::Restore | Turn::StartWriter | Turn::StartReader | Turn::Crash) => 1,
-            Self::Turn(Turn::Thaw) => 20,
-            Self::How(_) | Self::Turn(_) => 3,
+            Self::Turn(Turn::Thaw | Turn::Land) => 6,
+            Self::How(How::Short | How::Flipped) | Self::Call(_) | Self::Turn(_) => 1,
+            Self::How(_) => 3,
         }
     }
 }

@@ -120,9 +120,9 @@ impl Log {
         }
         let head = Head::decode(bytes).map_err(|error| Violation::new("the head is sound", error))?;
         let before = self.head.take().unwrap_or_else(|| Head::initial(head.identity, head.layout, Lsn(0)));
-        self.check_order(&before, &head, author)?;
+        Self::check_order(&before, &head, author)?;
         if head.writer_epoch == before.writer_epoch {
-            self.check_commit(&before, &head, author)?;
+            Self::check_commit(&before, &head, author)?;
             self.take_records(Tree { store, keys, head: &head })?;
         } else {
             self.take_claim(&before, &head, author)?;
@@ -132,7 +132,7 @@ impl Log {
         Ok(())
     }
 
-    fn check_order(&self, before: &Head, head: &Head, author: Author) -> Result<(), Violation> {
+    fn check_order(before: &Head, head: &Head, author: Author) -> Result<(), Violation> {
         let (old, new) = (before.generation, head.generation);
         ensure(new > old, "generations grow", || format!("{old} was followed by {new}"))?;
         ensure(head.oldest_lsn >= before.oldest_lsn, "retention only moves forward", || head.oldest_lsn)?;
@@ -156,7 +156,7 @@ impl Log {
         ensure(other.is_none(), "an epoch has one owner", || format!("epoch {epoch} was claimed twice"))
     }
 
-    fn check_commit(&self, before: &Head, head: &Head, author: Author) -> Result<(), Violation> {
+    fn check_commit(before: &Head, head: &Head, author: Author) -> Result<(), Violation> {
         ensure(head.writer_id == before.writer_id, "the owner changes only with the epoch", || head.writer_id)?;
         ensure(head.next_lsn >= before.next_lsn, "the log only grows", || head.next_lsn)?;
         if let Author::Writer(by, _) = author {

@@ -1,4 +1,6 @@
 //! What must hold at every step, whatever the faults.
+pub mod history;
+pub mod linear;
 pub mod log;
 mod tree;
 

@@ -10,6 +10,7 @@ use crate::check::log::Log;
 use crate::news::News;
 use bucketlog_core::boundary::{Command, Completion, Machine, MonoTime, Now};
 use bucketlog_core::ids::{Generation, WriterId};
+use bucketlog_core::writer::Status;
 use reader::ReaderProcess;
 use writer::WriterProcess;
 
@@ -65,6 +66,14 @@ impl Role {
         }
     }
 
+    /// Whether it is a writer that has not come to its end.
+    pub(crate) fn can_write(&self) -> bool {
+        match self {
+            Self::Writer(process) => !matches!(process.machine.status(), Status::Closed | Status::Halted(_)),
+            Self::Reader(_) | Self::Gone => false,
+        }
+    }
+
     pub(crate) fn poll_command(&mut self, now: Now) -> Option<Command> {
         each!(self, process => process.machine.poll_command(now), gone => None)
     }
@@ -83,12 +92,21 @@ impl Role {
     }
 
     pub(crate) fn call(&mut self, call: Call, context: &mut Context<'_>) -> Result<(), Violation> {
-        each!(self, process => process.call(call, context), gone => Ok(()))
+        match self {
+            Self::Writer(process) => process.call(call, context)?,
+            Self::Reader(process) => process.call(call, context),
+            Self::Gone => {}
+        }
+        Ok(())
     }
 
     /// It sent a request.
     pub(crate) fn sent(&mut self, command: &Command, context: &mut Context<'_>) -> Result<(), Violation> {
-        each!(self, process => process.sent(command, context), gone => Ok(()))
+        match self {
+            Self::Writer(process) => process.sent(command, context),
+            Self::Reader(_) => ReaderProcess::sent(command),
+            Self::Gone => Ok(()),
+        }
     }
 
     /// It is about to learn the answer to a request of this kind.

@@ -21,6 +21,7 @@ const RECORDS: u32 = 5;
 pub(crate) struct ReaderProcess {
     pub(crate) machine: Reader,
     calls: Vec<Asked>,
+    asked: usize,
     /// Where to read on.
     cursor: Lsn,
     /// Chained hash of everything below the cursor, unless something was skipped.
@@ -32,6 +33,7 @@ pub(crate) struct ReaderProcess {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Asked {
     call: CallId,
+    number: usize,
     from: Lsn,
     freshness: Freshness,
     /// End of the log when the call was made.
@@ -45,6 +47,7 @@ impl ReaderProcess {
         Self {
             machine: Reader::new(keys, options, [site + 1; 32]),
             calls: Vec::new(),
+            asked: 0,
             cursor: Lsn(0),
             hash: Some(0),
             newest: (Generation(0), Lsn(0)),
@@ -57,21 +60,21 @@ impl ReaderProcess {
         }
     }
 
-    pub(super) fn call(&mut self, call: Call, context: &mut Context<'_>) -> Result<(), Violation> {
+    pub(super) fn call(&mut self, call: Call, context: &mut Context<'_>) {
         let freshness = match call {
             Call::Read => Freshness::OnTail,
             Call::Latest => Freshness::Latest,
             Call::Cached => Freshness::Cached,
-            _ => return Ok(()),
+            _ => return,
         };
         let (from, tail) = (self.cursor, context.log.next_lsn());
         let call = self.machine.read(from, ReadLimit::records(RECORDS), freshness);
-        self.calls.push(Asked { call, from, freshness, tail, newest: self.newest });
+        self.calls.push(Asked { call, number: self.asked, from, freshness, tail, newest: self.newest });
+        self.asked += 1;
         context.news.push(News::Asked { site: context.site });
-        Ok(())
     }
 
-    pub(super) fn sent(&mut self, command: &Command, _context: &mut Context<'_>) -> Result<(), Violation> {
+    pub(super) fn sent(command: &Command) -> Result<(), Violation> {
         ensure(matches!(command, Command::Get(_)), "a reader only reads", || format!("{command:?}"))
     }
 
@@ -117,6 +120,7 @@ impl ReaderProcess {
         }
         context.news.push(News::Read {
             site: context.site,
+            call: asked.number,
             from,
             next_lsn: end,
             tail,

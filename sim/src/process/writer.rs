@@ -85,12 +85,11 @@ impl WriterProcess {
         let values: Vec<Value> = (0..count).map(|i| Value::new(context.site, self.asked + i)).collect();
         self.asked += count;
         let record = |value: &Value| Record::new(context.now.wall, Bytes::copy_from_slice(&value.encode()));
-        let accepted = match values[..] {
-            [value] => self.machine.append(context.now, record(&value)).map_err(|error| error.reason),
-            _ => {
-                let batch = self.machine.append_batch(context.now, values.iter().map(record).collect());
-                batch.map(|range| range.start).map_err(|error| error.reason)
-            }
+        let accepted = if let [value] = values[..] {
+            self.machine.append(context.now, record(&value)).map_err(|error| error.reason)
+        } else {
+            let batch = self.machine.append_batch(context.now, values.iter().map(record).collect());
+            batch.map(|range| range.start).map_err(|error| error.reason)
         };
         match accepted {
             Ok(first) => {

@@ -68,19 +68,14 @@ impl World {
             news.push(News::Rule("create found its key taken"));
         }
         let excuses = &mut self.sites[usize::from(site)].excuses;
-        let reply = match how {
-            How::Done => {
-                if is_head && !flight.given_up {
-                    excuses.seen =
-                        excuses.seen.max(self.log.head().map_or_else(Default::default, |head| head.generation));
-                }
-                reply
-            }
-            _ => {
-                excuses.damage = true;
-                damaged(reply, how)
-            }
-        };
+        if how != How::Done {
+            excuses.damage = true;
+            return Ok(damaged(reply, how).answer(flight.command));
+        }
+        if is_head && !flight.given_up {
+            let generation = self.log.head().map_or_else(Default::default, |head| head.generation);
+            excuses.seen = excuses.seen.max(generation);
+        }
         Ok(reply.answer(flight.command))
     }
 

@@ -81,7 +81,7 @@ pub struct World {
 }
 
 impl World {
-    /// An empty bucket and one writer that has not begun yet.
+    /// An empty bucket and one writer that begins to claim it.
     ///
     /// # Errors
     /// A set-up that the machines refuse.
@@ -98,7 +98,8 @@ impl World {
             setup,
             keys,
         };
-        world.start(Turn::StartWriter)?;
+        let first = world.start(Turn::StartWriter)?;
+        world.poll(first, &mut Vec::new())?;
         Ok(world)
     }
 
@@ -114,10 +115,19 @@ impl World {
         &self.store
     }
 
-    /// Processes started so far, dead ones included.
+    /// Writes of a process that nobody has answered yet, by kind and number within the kind.
     #[must_use]
-    pub fn processes(&self) -> usize {
-        self.sites.len()
+    pub fn writes_in_flight(&self, site: u8) -> Vec<(Kind, u8)> {
+        let mut seen = [0_u8; Kind::ALL.len()];
+        let mut writes = Vec::new();
+        for flight in self.sites.get(usize::from(site)).into_iter().flat_map(|site| &site.flights) {
+            let nth = &mut seen[flight.kind as usize];
+            if flight.kind.is_write() {
+                writes.push((flight.kind, *nth));
+            }
+            *nth += 1;
+        }
+        writes
     }
 
     /// Does one step, checks it, and adds what it let happen to `news`. `false` if the action is impossible now; then
@@ -224,7 +234,7 @@ impl World {
 
     /// Keeps a write that may land later; a read without a reader means nothing.
     fn stray(&mut self, stray: Stray) {
-        if matches!(stray.kind, Kind::Create | Kind::Swap | Kind::Delete) {
+        if stray.kind.is_write() {
             if self.strays.len() == MAX_STRAYS {
                 self.strays.remove(0);
             }
@@ -266,7 +276,7 @@ impl World {
         let found = &self.sites[index];
         let is_patient = found.role.deadline().is_none_or(|at| at > found.now.mono);
         ensure(is_patient, "a machine that waits does not want to be polled again at once", || site)?;
-        self.with(site, news, |role, context| role.digest(context))
+        self.with(site, news, Role::digest)
     }
 
     fn send(&mut self, site: u8, command: Command, news: &mut Vec<News>) -> Result<(), Violation> {
@@ -286,7 +296,7 @@ impl World {
         let flight = &mut found.flights[position];
         flight.given_up = true;
         found.excuses.doubt |= flight.kind == Kind::Swap;
-        if matches!(flight.kind, Kind::Get | Kind::Stat | Kind::List) {
+        if !flight.kind.is_write() {
             found.flights.remove(position);
         }
     }

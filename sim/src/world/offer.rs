@@ -6,11 +6,18 @@ use crate::setup::{Knob, Weights};
 use crate::store::Versions;
 use bucketlog_core::boundary::Command;
 
+/// Readers alive at the same time.
+const MAX_READERS: usize = 2;
+/// Times that a rival from elsewhere takes the log over.
+const MAX_RIVALS: u8 = 8;
+
 impl World {
     /// Every action that is possible now and has weight, with its weight.
     pub fn offers(&self, weights: &Weights, offers: &mut Vec<(Action, u32)>) {
+        let is_lonely = !self.sites.iter().any(|site| site.role.can_write());
         let mut offer = |action: Action, knob: Knob| {
-            let weight = weights.of(knob);
+            let boost = if is_lonely && knob == Knob::Turn(Turn::StartWriter) { 20 } else { 1 };
+            let weight = weights.of(knob) * boost;
             if weight > 0 {
                 offers.push((action, weight));
             }
@@ -25,7 +32,9 @@ impl World {
                 let nth = seen[flight.kind as usize];
                 seen[flight.kind as usize] += 1;
                 for how in How::ALL.iter().copied().filter(|how| self.may_answer(site, position, *how)) {
-                    offer(Action::Answer { site, kind: flight.kind, nth, how }, Knob::How(how));
+                    // A request that nobody waits for is as good as a stray one.
+                    let knob = if flight.given_up { Knob::Turn(Turn::Land) } else { Knob::How(how) };
+                    offer(Action::Answer { site, kind: flight.kind, nth, how }, knob);
                 }
             }
             for turn in [Turn::Tick, Turn::Crash, Turn::Freeze, Turn::Thaw, Turn::ClockBack, Turn::ClockAhead] {
@@ -52,7 +61,7 @@ impl World {
 
     pub(super) fn may_answer(&self, site: u8, position: usize, how: How) -> bool {
         let flight = &self.sites[usize::from(site)].flights[position];
-        let is_write = matches!(flight.kind, Kind::Create | Kind::Swap | Kind::Delete);
+        let is_write = flight.kind.is_write();
         match how {
             How::Done => true,
             How::Dropped => is_write,
@@ -77,12 +86,16 @@ impl World {
         match turn {
             Turn::Land => usize::from(subject) < self.strays.len(),
             Turn::Tick => site.is_some_and(|site| !site.frozen && site.role.deadline().is_some()),
-            Turn::StartWriter | Turn::StartReader => self.sites.len() < self.setup.processes.into(),
+            Turn::StartWriter => self.sites.len() < self.setup.processes.into(),
+            Turn::StartReader => {
+                let readers = self.sites.iter().filter(|site| matches!(site.role, Role::Reader(_))).count();
+                readers < MAX_READERS && self.sites.len() < self.setup.processes.into()
+            }
             Turn::Crash => site.is_some(),
             Turn::Freeze | Turn::ClockBack | Turn::ClockAhead => site.is_some_and(|site| !site.frozen),
             Turn::Thaw => site.is_some_and(|site| site.frozen),
             Turn::Touch => self.setup.versions == Versions::Unique && self.log.head().is_some(),
-            Turn::RivalTrim => self.rivals < 3 && self.log.head().is_some(),
+            Turn::RivalTrim => self.rivals < MAX_RIVALS && self.log.head().is_some(),
             // Content-hash versions would revive tokens that are dead by now; nobody can guard against that.
             Turn::Restore => {
                 let is_unique = self.setup.versions == Versions::Unique;

@@ -31,7 +31,7 @@ impl World {
         Ok(())
     }
 
-    /// A rival claims the log and drops its older half; the third one drops everything.
+    /// A rival claims the log and drops all that is there; every second one only the older half.
     fn rival_trim(&mut self) -> Result<(), Violation> {
         let Some(head) = self.log.head() else { return Ok(()) };
         self.rivals += 1;
@@ -39,7 +39,7 @@ impl World {
         let claimed = head.takeover(WriterId([0xf0 | self.rivals; 16])).map_err(|error| impossible(&error))?;
         self.put_head(&claimed)?;
         let (oldest, next) = (claimed.oldest_lsn.0, claimed.next_lsn.0);
-        let before = if self.rivals == 3 { next } else { oldest + (next - oldest) / 2 };
+        let before = if self.rivals % 2 == 1 { next } else { oldest + (next - oldest) / 2 };
         let version = claimed.applied_retention_version + 1;
         let mut known: BTreeMap<PageId, Arc<Page>> = BTreeMap::new();
         loop {
