@@ -54,7 +54,7 @@ impl Report {
 
     /// Speed over `bytes`, as a part of the floor's.
     pub fn speed(&mut self, figure: &str, bytes: usize, pair: Pair, least: f64) {
-        let speed = |time: Duration| format!("{:.0} MB/s", bytes as f64 / 1e6 / time.as_secs_f64());
+        let speed = |time: Duration| format!("{:.0} MB/s", per_second(bytes, time) / 1e6);
         self.row(figure, &speed(pair.ours), &speed(pair.floor), 1.0 / pair.slowdown, Target::AtLeast(least));
     }
 
@@ -90,6 +90,12 @@ impl Report {
             println!("Some figures miss their targets; on a busy machine run them again by name before believing it.");
         }
     }
+}
+
+/// How many of `count` pass in a second.
+#[expect(clippy::cast_precision_loss, reason = "counts far below 2^52")]
+pub fn per_second(count: usize, time: Duration) -> f64 {
+    count as f64 / time.as_secs_f64()
 }
 
 fn micros(time: Duration) -> String {

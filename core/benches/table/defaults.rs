@@ -1,6 +1,7 @@
 //! The tables that the default level and the default block size were chosen by.
 use crate::kit::batch::{Batch, Encoding};
 use crate::kit::measure::{Clock, pair};
+use crate::kit::report::per_second;
 use crate::lookup;
 use bucketlog_core::format::segment::{BlockCodec, Codec};
 use bucketlog_core::writer::WriterOptions;
@@ -30,9 +31,8 @@ fn levels(batches: &[Batch]) {
 fn level_cells(batch: &Batch, how: Encoding) -> String {
     let mut codec = BlockCodec::new();
     let size = batch.encode(&mut codec, how).trailer.total_size;
-    let raw = batch.raw_len();
     let time = pair(Clock::Thread, 1, || (), || batch.encode(&mut codec, how)).ours;
-    format!(" {:.2} | {:.0} |", size as f64 / 1e6, raw as f64 / 1e6 / time.as_secs_f64())
+    format!(" {:.2} | {:.0} |", megabytes(size), per_second(batch.raw_len(), time) / 1e6)
 }
 
 /// Cost of a cold lookup and size of the whole, block size by block size.
@@ -58,7 +58,12 @@ fn block_cells(batch: &Batch, how: Encoding) -> String {
     format!(
         " {:.0} | {:.0} | {:.2} |",
         lookup.time.ours.as_secs_f64() * 1e6,
-        lookup.bytes as f64 / 1e3,
-        lookup.stored as f64 / 1e6
+        megabytes(lookup.bytes as u64) * 1e3,
+        megabytes(lookup.stored as u64)
     )
+}
+
+#[expect(clippy::cast_precision_loss, reason = "sizes far below 2^52")]
+fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
 }

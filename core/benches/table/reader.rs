@@ -1,9 +1,9 @@
 //! A reader over objects in memory.
 use bucketlog_core::boundary::{ByteRange, Command, Get, GetReply, Key, Machine, Now};
-use bucketlog_core::format::catalog::Head;
+use bucketlog_core::format::catalog::{CatalogLayout, Head};
 use bucketlog_core::format::keys::{LogKeys, StreamId};
 use bucketlog_core::format::segment::BlockCodec;
-use bucketlog_core::ids::{Partition, WriterId};
+use bucketlog_core::ids::{Lsn, Partition, WriterId};
 use bucketlog_core::reader::{Freshness, Reader, ReaderEvent, ReaderOptions};
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ pub(crate) fn keys() -> LogKeys {
 
 /// Its head, claimed and empty.
 pub(crate) fn claimed_head(writer: WriterId) -> Head {
-    let empty = Head::initial(*keys().identity(), Default::default(), Default::default());
+    let empty = Head::initial(*keys().identity(), CatalogLayout::default(), Lsn(0));
     empty.takeover(writer).expect("a first claim")
 }
 

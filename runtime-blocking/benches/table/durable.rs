@@ -1,6 +1,6 @@
 //! Small records, each awaited until it is durable, in the memory store.
-use crate::kit::measure::{Clock, pair};
-use crate::kit::report::{Report, Target};
+use crate::kit::measure::{Clock, Pair, pair};
+use crate::kit::report::{Report, Target, per_second};
 use crate::two_workers;
 use bucketlog_blocking::Log;
 use bucketlog_blocking::store::Memory;
@@ -95,8 +95,7 @@ async fn keep_in_flight(writer: &mut Writer, values: &[Bytes]) {
     }
 }
 
-fn rate(report: &mut Report, figure: &str, count: usize, measured: crate::kit::measure::Pair, least: f64) {
-    let per_second = |time: std::time::Duration| count as f64 / time.as_secs_f64();
-    let (ours, floor) = (per_second(measured.ours), per_second(measured.floor));
+fn rate(report: &mut Report, figure: &str, count: usize, measured: Pair, least: f64) {
+    let (ours, floor) = (per_second(count, measured.ours), per_second(count, measured.floor));
     report.row(figure, &format!("{ours:.0}/s"), &format!("{floor:.0}/s"), ours, Target::AtLeast(least));
 }
