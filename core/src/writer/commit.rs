@@ -309,7 +309,7 @@ impl Writer {
             Finding::Committed
                 if (is_mine && *found == proposal.head) || mutant("committed, and the fence is overlooked") =>
             {
-                self.committed(now, Some(token.clone()))
+                self.committed(now, Some(token.clone()));
             }
             Finding::Committed => {
                 self.committed(now, Some(token.clone()));
