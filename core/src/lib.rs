@@ -96,5 +96,7 @@ pub mod ids;
 pub mod initialize;
 pub mod limits;
 pub mod metric;
+#[doc(hidden)]
+pub mod mutant;
 pub mod reader;
 pub mod writer;

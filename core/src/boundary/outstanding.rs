@@ -1,6 +1,7 @@
 //! Operations that wait for an answer.
 use super::op::{Op, OpId, Request};
 use super::{Command, Completion, Fault, MonoTime, Now, Outcome};
+use crate::mutant::mutant;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
@@ -32,6 +33,9 @@ impl Answer {
             Self::Outcome(outcome) => R::result(outcome),
             Self::Expired => None,
         };
+        if result.is_none() && mutant("a timeout means not sent") {
+            return Err(Fault::not_sent("no answer before the deadline"));
+        }
         result.unwrap_or_else(|| Err(Fault::indeterminate("no answer before the deadline")))
     }
 }

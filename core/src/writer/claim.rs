@@ -5,6 +5,7 @@ use super::{Note, Writer};
 use crate::boundary::{Command, Fault, GetReply, MonoTime, Now, RefusalKind, SwapCondition, SwapReply, Version};
 use crate::format::catalog::Head;
 use crate::ids::{Epoch, Lsn, WriterId};
+use crate::mutant::mutant;
 use crate::writer::event::HaltCause;
 use bytes::Bytes;
 
@@ -103,8 +104,13 @@ impl Writer {
             Some((head, token)) => (head, Some(token)),
             None => (Head::initial(*self.keys.identity(), self.options.layout, Lsn(0)), None),
         };
-        match head.takeover(self.writer_id) {
-            Ok(head) => {
+        let named = if mutant("a claim does not name its writer") { WriterId([9; 16]) } else { self.writer_id };
+        let epoch = head.writer_epoch;
+        match head.takeover(named) {
+            Ok(mut head) => {
+                if mutant("a claim keeps the epoch") && epoch > Epoch(0) {
+                    head.writer_epoch = epoch;
+                }
                 let Some(claim) = self.claim.as_mut() else { return };
                 claim.rounds += 1;
                 claim.step = Step::Swap { at: now.mono };
@@ -151,5 +157,6 @@ impl Writer {
 
 /// Whether `found` is owned by the very claim of `candidate`.
 fn owns(found: &Head, candidate: &Head) -> bool {
-    (found.writer_epoch, found.writer_id) == (candidate.writer_epoch, candidate.writer_id)
+    let is_named = found.writer_id == candidate.writer_id || mutant("a claim is recognised by its epoch alone");
+    found.writer_epoch == candidate.writer_epoch && is_named
 }

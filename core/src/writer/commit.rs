@@ -13,6 +13,7 @@ use crate::boundary::{
 use crate::format::catalog::{Head, Page, PageRef, SegmentEntry, Step};
 use crate::ids::{Epoch, Lsn};
 use crate::limits::MAX_PAGE_LEN;
+use crate::mutant::mutant;
 use crate::writer::event::{HaltCause, WriterEvent};
 use bytes::Bytes;
 use std::sync::Arc;
@@ -226,17 +227,30 @@ impl Writer {
         };
         proposal.stage = Stage::Read { at: now.mono };
         match fault.refusal() {
+            Some(RefusalKind::Precondition) if mutant("a 412 is a lost fence") => {
+                self.commit = Commit::Idle;
+                self.halt(HaltCause::Superseded { epoch: self.head.writer_epoch, writer: self.head.writer_id });
+            }
             Some(RefusalKind::Precondition) => {}
             Some(RefusalKind::NotFound) => {
                 proposal.unresolved = true;
                 self.halt(self.head_gone());
             }
+            None if matches!(fault, Fault::Indeterminate(_)) && mutant("an indeterminate answer is success") => {
+                self.swap_won(now, None);
+            }
+            None if matches!(fault, Fault::Indeterminate(_)) && mutant("propose anew without reading") => {
+                self.commit = Commit::Idle;
+            }
             None if matches!(fault, Fault::Indeterminate(_)) => {
-                proposal.unresolved = true;
+                proposal.unresolved = !mutant("a doubt is forgotten");
                 proposal.doubts += 1;
                 self.stats.doubts += 1;
             }
-            _ => self.publish_again(now, fault, |at| Stage::Swap { at }),
+            _ => {
+                proposal.unresolved &= !mutant("a 409 settles earlier attempts");
+                self.publish_again(now, fault, |at| Stage::Swap { at });
+            }
         }
     }
 
@@ -292,7 +306,11 @@ impl Writer {
                 let walk = Walk { head: Arc::clone(found), token: token.clone(), page, parent_epoch };
                 proposal.stage = Stage::Walk { at: now.mono, walk };
             }
-            Finding::Committed if is_mine && *found == proposal.head => self.committed(now, Some(token.clone())),
+            Finding::Committed
+                if (is_mine && *found == proposal.head) || mutant("committed, and the fence is overlooked") =>
+            {
+                self.committed(now, Some(token.clone()));
+            }
             Finding::Committed => {
                 self.committed(now, Some(token.clone()));
                 self.halt(self.usurped(found, is_mine));
@@ -306,6 +324,9 @@ impl Writer {
             Finding::Lost | Finding::RetentionPassed if is_mine => {
                 self.doubt();
                 self.halt(self.usurped(found, true));
+            }
+            Finding::Lost | Finding::RetentionPassed if mutant("commit on a rival's head") => {
+                (self.head, self.token, self.commit) = (Arc::clone(found), token.clone(), Commit::Idle);
             }
             // Without a doubt to settle, retention hides nothing: every attempt was refused.
             Finding::Lost | Finding::RetentionPassed => {
@@ -398,7 +419,11 @@ impl Writer {
 
     /// End of the proposal if an attempt may have landed.
     pub(super) fn doubtful_end(&self) -> Option<Lsn> {
-        self.commit.proposal().filter(|p| p.may_have_landed()).map(Proposal::end)
+        if mutant("a halt knows of no doubt") {
+            return None;
+        }
+        let doubts_all = mutant("a halt doubts what was never sent");
+        self.commit.proposal().filter(|p| p.may_have_landed() || doubts_all).map(Proposal::end)
     }
 
     /// The proposal is in the log.

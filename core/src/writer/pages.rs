@@ -6,6 +6,7 @@ use crate::boundary::{
 };
 use crate::format::catalog::SealedPage;
 use crate::format::keys::LogKeys;
+use crate::mutant::mutant;
 use crate::writer::event::HaltCause;
 use bytes::Bytes;
 use std::time::Duration;
@@ -52,7 +53,7 @@ impl Pages {
     }
 
     pub(super) fn all_stored(&self) -> bool {
-        self.pages.iter().all(|page| page.stage == Stage::Stored)
+        self.pages.iter().all(|page| page.stage == Stage::Stored) || mutant("pages after the head")
     }
 
     fn has_room(&self) -> bool {

@@ -1,6 +1,7 @@
 //! What a head tells of a proposal whose fate is not known: the publish rules of design 4, in their order.
 use crate::boundary::Version;
 use crate::format::catalog::{Head, PageRef, SegmentEntry, Step};
+use crate::mutant::mutant;
 
 /// What was proposed, as far as the rules need it.
 #[derive(Clone, Copy, Debug)]
@@ -38,17 +39,19 @@ pub(super) fn classify(found: &Head, token: &Version, step: Step, proposed: Prop
         return Finding::Committed;
     }
     match step {
-        Step::Segment(entry) if is_ours(&entry) => return Finding::Committed,
+        Step::Segment(entry) if is_ours(&entry) && !mutant("equality instead of containment") => {
+            return Finding::Committed;
+        }
         Step::Page(page) => return Finding::NeedPage(page),
         Step::Segment(_) | Step::Missing => {}
     }
-    if token == proposed.token {
+    if token == proposed.token || mutant("a changed token is repeated") {
         return Finding::Repeat;
     }
     if found == proposed.predecessor {
         return Finding::Rebase;
     }
-    if found.oldest_lsn > proposed.last.base_lsn {
+    if found.oldest_lsn > proposed.last.base_lsn && !mutant("absence below the oldest LSN is lost") {
         return Finding::RetentionPassed;
     }
     Finding::Lost

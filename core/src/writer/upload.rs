@@ -7,6 +7,7 @@ use crate::boundary::{
 };
 use crate::format::FormatError;
 use crate::format::segment::{SealedBlock, SegmentHeader, Trailer};
+use crate::mutant::mutant;
 use crate::writer::event::HaltCause;
 
 impl Writer {
@@ -113,6 +114,10 @@ impl Writer {
         let Stage::Creating(object) = std::mem::replace(&mut segment.stage, Stage::Encoding) else { return };
         match result {
             Ok(_) => self.stored(now, serial, &object),
+            Err(Fault::Indeterminate(_)) if mutant("a lost create is stored") => self.stored(now, serial, &object),
+            Err(fault) if fault.refusal() == Some(&RefusalKind::Conflict) && mutant("a 409 on create means stored") => {
+                self.stored(now, serial, &object);
+            }
             // Somebody stored this key: ourselves, in an attempt whose answer was lost, or a clone of ourselves.
             Err(fault) if fault.refusal() == Some(&RefusalKind::Precondition) => {
                 segment.stage = Stage::Occupied { object, at: now.mono };

@@ -2,4 +2,6 @@
 mod corpus;
 mod exhaustive;
 mod linear;
+#[cfg(feature = "mutants")]
+mod mutants;
 mod seeded;
