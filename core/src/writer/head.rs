@@ -33,6 +33,9 @@ impl Writer {
     /// The head that a read found; `None` where there is no such object.
     pub(super) fn decode_head(&mut self, result: Result<GetReply, Fault>) -> Result<Option<(Head, Version)>, HeadRead> {
         let (body, version) = match result {
+            Ok(GetReply::Found { body, total_size, .. }) if body.len() as u64 != total_size => {
+                return Err(HeadRead::Failed(Fault::indeterminate("the body ended early")));
+            }
             Ok(GetReply::Found { body, version, .. }) => (body, version),
             Ok(GetReply::NotModified) => {
                 return Err(HeadRead::Failed(Fault::indeterminate("not modified, though no version was named")));

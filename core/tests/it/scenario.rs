@@ -2,7 +2,7 @@
 //! event must come. `tests/scenarios/README.md` explains the words.
 use crate::bucket::{Bucket, Write, kind};
 use bucketlog_core::backoff::Backoff;
-use bucketlog_core::boundary::{Command, Completion, Fault, Machine, MonoTime, Now, RefusalKind};
+use bucketlog_core::boundary::{Command, Completion, Fault, GetReply, Machine, MonoTime, Now, RefusalKind, Version};
 use bucketlog_core::format::catalog::{CatalogLayout, Head, Page, Step, Trim, trim};
 use bucketlog_core::format::keys::{LogKeys, StreamId};
 use bucketlog_core::format::segment::Record;
@@ -232,6 +232,7 @@ impl Scene {
                 self.ghosts.extend(Write::of(&command));
                 Some(Fault::indeterminate("timed out"))
             }
+            "short" => return self.answer_short(command),
             "notsent" => Some(Fault::not_sent("no route")),
             "409" => Some(Fault::refused(RefusalKind::Conflict, "409")),
             "503" => Some(Fault::refused(RefusalKind::Throttled(None), "503")),
@@ -245,6 +246,18 @@ impl Scene {
             None => self.bucket.execute(command),
         };
         self.writer().complete(now, completion.unwrap());
+    }
+
+    /// A read of which only the first half arrives.
+    fn answer_short(&mut self, command: Command) {
+        let Command::Get(op) = command else { panic!("only a read has a body to lose") };
+        let (get, ticket) = op.split();
+        let whole = self.bucket.body(get.key.as_str()).expect("the object exists");
+        let (body, total_size) = (whole.slice(..whole.len() / 2), whole.len() as u64);
+        let version = Some(Version::from("any"));
+        let completion = ticket.done(Ok(GetReply::Found { body, version, total_size }));
+        let now = self.now;
+        self.writer().complete(now, completion);
     }
 
     fn event(&mut self, wanted: &str) {
