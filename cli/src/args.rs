@@ -29,10 +29,10 @@ pub(crate) struct LogArgs {
     #[arg(long, global = true, value_name = "N", default_value_t = 0)]
     pub(crate) partition: u32,
     /// What the keys of heads and pages start with
-    #[arg(long, global = true, value_name = "PREFIX", default_value = "objlog/catalog")]
+    #[arg(long, global = true, value_name = "PREFIX", default_value = LogKeys::DEFAULT_CATALOG_PREFIX)]
     pub(crate) catalog_prefix: String,
     /// What the keys of segments start with
-    #[arg(long, global = true, value_name = "PREFIX", default_value = "objlog")]
+    #[arg(long, global = true, value_name = "PREFIX", default_value = LogKeys::DEFAULT_DATA_ROOT)]
     pub(crate) data_root: String,
     /// Print JSON for programs instead of text for people
     #[arg(long, global = true, help_heading = "Output")]

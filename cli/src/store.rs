@@ -16,7 +16,7 @@ pub(crate) fn open_log(args: &LogArgs, may_create: bool) -> Result<Log, Failure>
     })?;
     let store = open(args, may_create)?;
     let prefixes = Prefixes { catalog: args.catalog_prefix.clone(), data_root: args.data_root.clone() };
-    let options = LogOptions { prefixes: Some(prefixes), ..LogOptions::default() };
+    let options = LogOptions { prefixes, ..LogOptions::default() };
     Ok(Log::open(store, stream, options))
 }
 

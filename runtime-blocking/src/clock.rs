@@ -15,7 +15,7 @@ pub(crate) struct Clock {
 impl Clock {
     /// The system's clocks.
     pub(crate) fn system() -> Self {
-        Self::with_wall(system_wall)
+        Self::with_wall(now)
     }
 
     /// The system's monotonic clock beside another wall clock.
@@ -44,7 +44,12 @@ impl fmt::Debug for Clock {
     }
 }
 
-fn system_wall() -> TimestampMs {
+/// The system's time, for the timestamps of records.
+///
+/// A clock may be set back, and a writer refuses timestamps that go back unless it is told to
+/// [clamp](crate::writer::TimestampPolicy::Clamp) them.
+#[must_use]
+pub fn now() -> TimestampMs {
     let millis = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
     TimestampMs(match SystemTime::now().duration_since(UNIX_EPOCH) {
         Ok(after) => millis(after),

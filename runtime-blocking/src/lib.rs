@@ -1,14 +1,14 @@
 //! Blocking driver of bucketlog: an append-only, fenced log in an object store, for programs with or without a runtime.
 //!
 //! ```
-//! use bucketlog_blocking::{Log, LogOptions, Lsn, Partition, Record, StreamId, TimestampMs};
-//! use bucketlog_blocking::{reader::ReaderOptions, store::Memory, writer::WriterOptions};
+//! use bucketlog_blocking::{Log, LogOptions, Lsn, Partition, ReaderOptions, Record, StreamId, WriterOptions};
+//! use bucketlog_blocking::{now, store::Memory};
 //! use std::sync::Arc;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let log = Log::open(Arc::new(Memory::new()), StreamId::new("orders")?, LogOptions::default());
 //! let mut writer = log.writer(Partition(0), WriterOptions::default())?;
-//! let appended = writer.append(Record::new(TimestampMs(1_700_000_000_000), "an order"))?;
+//! let appended = writer.append(Record::new(now(), "an order"))?;
 //! writer.flush()?;
 //! assert!(appended.durability.wait().is_ok());
 //!
@@ -21,7 +21,29 @@
 //!
 //! [`Log`] is the entrance, [`Writer`] owns one partition, [`Reader`] reads one. Whatever blocks has a twin that returns
 //! a future; futures need no particular executor, for the log's own threads drive them. Everything goes through a
-//! [`store::Store`].
+//! [`store::Store`]: a directory ([`store::LocalDir`], [`Log::open_dir`]), memory, or one of your own.
+//!
+//! The same in a task, on any executor:
+//!
+//! ```
+//! # use bucketlog_blocking::reader::{Freshness, ReadLimit};
+//! # use bucketlog_blocking::{Log, LogOptions, Lsn, Partition, ReaderOptions, Record, StreamId, WriterOptions};
+//! # use bucketlog_blocking::{now, store::Memory};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let log = Log::open(std::sync::Arc::new(Memory::new()), StreamId::new("orders")?, LogOptions::default());
+//! # pollster::block_on(async move {
+//! let mut writer = log.writer_async(Partition(0), WriterOptions::default()).await?;
+//! let appended = writer.append_async(Record::new(now(), "an order")).await?;
+//! appended.durability.await?;
+//!
+//! let reader = log.reader(Partition(0), ReaderOptions::default())?;
+//! let batch = reader.read_async(Lsn(0), ReadLimit::default(), Freshness::OnTail).await?;
+//! assert_eq!(batch.records[0].1.value, "an order");
+//! writer.close_async().await?;
+//! # Ok(())
+//! # })
+//! # }
+//! ```
 //!
 //! There is one owner of a writer:
 //!
@@ -48,9 +70,10 @@ pub use bucketlog_core as core;
 pub use bucketlog_core::format::keys::StreamId;
 pub use bucketlog_core::format::segment::{Codec, Header, Record};
 pub use bucketlog_core::ids::{Epoch, Lsn, Partition, TimestampMs, WriterId};
+pub use clock::now;
 pub use log::{Log, LogOptions, Prefixes};
-pub use reader::Reader;
-pub use writer::Writer;
+pub use reader::{Reader, ReaderOptions};
+pub use writer::{Writer, WriterOptions};
 
 /// The example in the project's README compiles.
 #[cfg(doctest)]

@@ -27,7 +27,7 @@ pub struct LogOptions {
     /// Segments and pages uploaded at once, over all writers; at least 1, default 4.
     pub max_uploads: usize,
     /// Where the objects lie; by default under `objlog` (objlog formats 3).
-    pub prefixes: Option<Prefixes>,
+    pub prefixes: Prefixes,
     /// Receives what the machines report; default none.
     pub metrics: Option<Arc<dyn MetricsSink>>,
 }
@@ -35,17 +35,23 @@ pub struct LogOptions {
 impl Default for LogOptions {
     fn default() -> Self {
         let cpu_threads = available_parallelism().map_or(1, usize::from);
-        Self { threads: 8, cpu_threads, max_uploads: 4, prefixes: None, metrics: None }
+        Self { threads: 8, cpu_threads, max_uploads: 4, prefixes: Prefixes::default(), metrics: None }
     }
 }
 
-/// Where the objects of a log lie in their store (objlog formats 3).
+/// Where the objects of a log lie in their store (objlog formats 3). All who use a log must agree on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prefixes {
-    /// Prefix of heads and pages.
+    /// Prefix of heads and pages. Default `objlog/catalog`.
     pub catalog: String,
-    /// Prefix of segments.
+    /// Prefix of segments. Default `objlog`.
     pub data_root: String,
+}
+
+impl Default for Prefixes {
+    fn default() -> Self {
+        Self { catalog: LogKeys::DEFAULT_CATALOG_PREFIX.to_owned(), data_root: LogKeys::DEFAULT_DATA_ROOT.to_owned() }
+    }
 }
 
 /// One stream in one store: the entrance to its writers and readers. Cloning is cheap.
@@ -56,7 +62,7 @@ pub struct Prefixes {
 pub struct Log {
     pool: Pool,
     stream: StreamId,
-    prefixes: Option<Prefixes>,
+    prefixes: Arc<Prefixes>,
 }
 
 impl Log {
@@ -73,7 +79,7 @@ impl Log {
         let limits =
             Limits { threads: options.threads, computations: options.cpu_threads, uploads: options.max_uploads };
         let pool = Pool::new(store, Clock::system(), limits, options.metrics);
-        Self { pool, stream, prefixes: options.prefixes }
+        Self { pool, stream, prefixes: Arc::new(options.prefixes) }
     }
 
     /// The stream's name.
@@ -131,9 +137,6 @@ impl Log {
     /// The keys of a partition's objects.
     #[must_use]
     pub fn keys(&self, partition: Partition) -> LogKeys {
-        match &self.prefixes {
-            None => LogKeys::new(&self.stream, partition),
-            Some(at) => LogKeys::with_prefixes(&at.catalog, &at.data_root, &self.stream, partition),
-        }
+        LogKeys::with_prefixes(&self.prefixes.catalog, &self.prefixes.data_root, &self.stream, partition)
     }
 }

@@ -13,8 +13,8 @@ use crate::failure::Failure;
 use crate::store::open_log;
 pub(crate) use append_error::claim_failed;
 use append_error::{close_failed, record_refused};
-use bucketlog_blocking::Writer;
-use bucketlog_blocking::writer::{BatchPolicy, Committed, Status, TimestampPolicy, WriterOptions};
+use bucketlog_blocking::writer::{BatchPolicy, Committed, TimestampPolicy, WriterOptions};
+use bucketlog_blocking::{Writer, now};
 use bucketlog_core::format::segment::Record;
 use bucketlog_core::ids::{Epoch, Lsn, Partition, TimestampMs};
 use bytes::Bytes;
@@ -25,7 +25,7 @@ use split::Splitter;
 use std::io::Write;
 use std::sync::mpsc::Receiver;
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// So long a record waits at most for others to share its segment, when input is slow.
 const LINGER: Duration = Duration::from_millis(250);
@@ -72,11 +72,7 @@ pub(crate) struct Start {
 
 impl Start {
     fn of(writer: &Writer) -> Self {
-        let epoch = match writer.status() {
-            Status::Open { epoch, .. } => epoch,
-            _ => Epoch(0),
-        };
-        Self { epoch, writer_id: writer.writer_id().to_string(), next_lsn: writer.committed().get() }
+        Self { epoch: writer.epoch(), writer_id: writer.writer_id().to_string(), next_lsn: writer.committed().get() }
     }
 }
 
@@ -180,9 +176,7 @@ impl Stamp {
         if let Some(fixed) = self.fixed {
             return fixed;
         }
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let now = TimestampMs(i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
-        self.last = self.last.max(now);
+        self.last = self.last.max(now());
         self.last
     }
 }

@@ -6,12 +6,12 @@ use crate::show::{Bytes, align_right, table, time};
 use bucketlog_blocking::Writer;
 use bucketlog_blocking::reader::{Freshness, ReadLimit};
 use bucketlog_blocking::store::Store;
-use bucketlog_blocking::writer::{Status, WriterOptions};
+use bucketlog_blocking::writer::WriterOptions;
 use bucketlog_core::boundary::{Key, List, ObjectMeta};
 use bucketlog_core::format::catalog::SegmentEntry;
 use bucketlog_core::format::keys::ObjectName;
 use bucketlog_core::format::segment::Record;
-use bucketlog_core::ids::{Epoch, Lsn, TimestampMs};
+use bucketlog_core::ids::{Lsn, TimestampMs};
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -31,12 +31,8 @@ fn order(number: u64) -> Record {
     Record::new(at, value).with_header("source", "demo")
 }
 
-fn open(stage: &Stage<'_>) -> Result<(Writer, Epoch), Failure> {
-    let writer = stage.log.writer(PARTITION, WriterOptions::default()).map_err(claim_failed)?;
-    match writer.status() {
-        Status::Open { epoch, .. } => Ok((writer, epoch)),
-        other => Err(failed(format!("the writer is not open: {other:?}"))),
-    }
+fn open(stage: &Stage<'_>) -> Result<Writer, Failure> {
+    stage.log.writer(PARTITION, WriterOptions::default()).map_err(claim_failed)
 }
 
 fn failed(error: impl Display) -> Failure {
@@ -44,7 +40,8 @@ fn failed(error: impl Display) -> Failure {
 }
 
 pub(super) fn write(stage: &mut Stage<'_>) -> Result<(), Failure> {
-    let (mut writer, epoch) = open(stage)?;
+    let mut writer = open(stage)?;
+    let epoch = writer.epoch();
     writeln!(stage.out, "A writer claims the log with one swap of its head: it owns epoch {epoch}.")?;
     for number in 0..ORDERS {
         writer.append(order(number)).map_err(failed)?;
@@ -89,7 +86,8 @@ pub(super) fn fetch(stage: &mut Stage<'_>) -> Result<(), Failure> {
 
 pub(super) fn take_over(stage: &mut Stage<'_>) -> Result<(), Failure> {
     let Some(mut old) = stage.writer.take() else { return Err(failed("nobody owns the log")) };
-    let (mut new, epoch) = open(stage)?;
+    let mut new = open(stage)?;
+    let epoch = new.epoch();
     writeln!(stage.out, "A second writer claims the log: epoch {epoch}. The first one has not heard of it yet.")?;
     let lsn = new.append_durable(order(ORDERS + 1)).map_err(failed)?;
     writeln!(stage.out, "The new writer appends LSN {lsn}. Then the old one tries:")?;

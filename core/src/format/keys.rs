@@ -18,11 +18,6 @@ use crate::ids::{DataRootKey, Epoch, Lsn, Partition, SegmentId, StreamKey};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
-/// Catalog prefix of the providers when none is set (objlog formats 3, "Provider defaults").
-const DEFAULT_CATALOG_PREFIX: &str = "objlog/catalog";
-/// Data root of the providers when none is set.
-const DEFAULT_DATA_ROOT: &str = "objlog";
-
 /// All keys of one partition. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LogKeys(Arc<Inner>);
@@ -39,10 +34,15 @@ struct Inner {
 }
 
 impl LogKeys {
-    /// With the providers' defaults: catalog prefix `objlog/catalog`, data root `objlog`.
+    /// Catalog prefix when none is set: `objlog/catalog` (objlog formats 3, "Provider defaults").
+    pub const DEFAULT_CATALOG_PREFIX: &str = "objlog/catalog";
+    /// Data root when none is set: `objlog` (objlog formats 3, "Provider defaults").
+    pub const DEFAULT_DATA_ROOT: &str = "objlog";
+
+    /// With [`LogKeys::DEFAULT_CATALOG_PREFIX`] and [`LogKeys::DEFAULT_DATA_ROOT`].
     #[must_use]
     pub fn new(stream: &StreamId, partition: Partition) -> Self {
-        Self::with_prefixes(DEFAULT_CATALOG_PREFIX, DEFAULT_DATA_ROOT, stream, partition)
+        Self::with_prefixes(Self::DEFAULT_CATALOG_PREFIX, Self::DEFAULT_DATA_ROOT, stream, partition)
     }
 
     /// With prefixes of one's own. Slashes at either end are dropped; an empty prefix puts the log at the bucket's top.

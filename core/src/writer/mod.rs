@@ -29,7 +29,7 @@ use crate::boundary::{
 use crate::entropy::Entropy;
 use crate::format::catalog::Head;
 use crate::format::keys::LogKeys;
-use crate::ids::{Generation, Lsn, TimestampMs, WriterId};
+use crate::ids::{Epoch, Generation, Lsn, TimestampMs, WriterId};
 use crate::metric::Metric;
 use claim::Claim;
 use commit::Commit;
@@ -161,6 +161,13 @@ impl Writer {
     #[must_use]
     pub fn writer_id(&self) -> WriterId {
         self.writer_id
+    }
+
+    /// The epoch that this writer claimed last; 0 until its claim holds. It grows when the writer takes over from itself
+    /// ([`WriterEvent::EpochRenewed`]), and stays when another takes over.
+    #[must_use]
+    pub fn epoch(&self) -> Epoch {
+        self.head.writer_epoch
     }
 
     /// How far records have come.

@@ -21,6 +21,40 @@ use std::task::{Context, Poll};
 ///
 /// Blocking calls load on the calling thread, with the log's threads beside it when several objects are needed. A
 /// reader that is not asked does nothing.
+///
+/// A reader does not wait for news; to follow a log, ask again after a pause:
+///
+/// ```
+/// use bucketlog_blocking::reader::{Freshness, ReadError, ReadLimit};
+/// use bucketlog_blocking::{Lsn, Reader, Record};
+/// use std::{thread, time::Duration};
+///
+/// /// Gives every record from `next` on to `handle`, until that returns false.
+/// fn follow(reader: &Reader, mut next: Lsn, mut handle: impl FnMut(Lsn, Record) -> bool) -> Result<(), ReadError> {
+///     loop {
+///         let batch = reader.read(next, ReadLimit::default(), Freshness::OnTail)?;
+///         if batch.records.is_empty() {
+///             thread::sleep(Duration::from_millis(200)); // each look at the end is one small request
+///         }
+///         next = batch.next_lsn;
+///         for (lsn, record) in batch.records {
+///             if !handle(lsn, record) {
+///                 return Ok(());
+///             }
+///         }
+///     }
+/// }
+/// # use bucketlog_blocking::{Log, LogOptions, Partition, ReaderOptions, StreamId, WriterOptions, now, store::Memory};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let log = Log::open(std::sync::Arc::new(Memory::new()), StreamId::new("orders")?, LogOptions::default());
+/// # let reader = log.reader(Partition(0), ReaderOptions::default())?;
+/// # let mut writer = log.writer(Partition(0), WriterOptions::default())?;
+/// # let follower = thread::spawn(move || follow(&reader, Lsn(0), |_, record| record.value != "last"));
+/// # for value in ["first", "last"] { writer.append_durable(Record::new(now(), value))?; }
+/// # follower.join().unwrap()?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Reader {
     host: Arc<ReaderHost>,

@@ -19,6 +19,8 @@ pub use url::{OpenStoreError, open_url};
 /// An object store. Every method makes **exactly one attempt**, returns by `until` at the latest (with
 /// [`Fault::Indeterminate`] if the request had left), and tells the three kinds of "no" apart. Strongly consistent: a
 /// read that starts after a write was answered sees it.
+///
+/// [`conformance`] checks an implementation of one's own; [`Memory`] is the shortest to copy from.
 pub trait Store: Debug + Send + Sync {
     /// Reads an object or a part of it.
     ///

@@ -17,7 +17,7 @@ use crate::trace;
 use bucketlog_core::boundary::Now;
 use bucketlog_core::format::keys::LogKeys;
 use bucketlog_core::format::segment::Record;
-use bucketlog_core::ids::{Lsn, WriterId};
+use bucketlog_core::ids::{Epoch, Lsn, WriterId};
 use bucketlog_core::writer::Writer as Machine;
 use durability::{after, durable};
 use role::{WriterHost, WriterRole};
@@ -52,6 +52,33 @@ pub struct AppendedBatch {
 ///
 /// [`Writer::close`] is the graceful end. Dropping a writer aborts it: it never blocks and never panics, records that
 /// are not durable yet are given up, and every handle that waits for them resolves.
+///
+/// A writer that was fenced hears of it at its next commit:
+///
+/// ```
+/// use bucketlog_blocking::error::{AppendDurableError, HaltCause};
+/// use bucketlog_blocking::{Log, LogOptions, Partition, Record, StreamId, WriterOptions, now, store::Memory};
+/// use std::sync::Arc;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let log = Log::open(Arc::new(Memory::new()), StreamId::new("orders")?, LogOptions::default());
+/// let mut old = log.writer(Partition(0), WriterOptions::default())?;
+/// old.append_durable(Record::new(now(), "first"))?;
+///
+/// let mut new = log.writer(Partition(0), WriterOptions::default())?;
+/// new.append_durable(Record::new(now(), "second"))?;
+///
+/// match old.append_durable(Record::new(now(), "too late")) {
+///     // Accepted, but fenced at its commit. From now on every append is `NotAccepted`.
+///     Err(AppendDurableError::NotDurable { error, .. }) => {
+///         let HaltCause::Superseded { epoch, writer } = error.halted().cause else { return Err(error.into()) };
+///         assert_eq!((epoch, writer), (new.epoch(), new.writer_id()));
+///     }
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Writer {
     host: Arc<WriterHost>,
@@ -231,6 +258,13 @@ impl Writer {
     #[must_use]
     pub fn writer_id(&self) -> WriterId {
         self.host.look(|machine, _| machine.writer_id())
+    }
+
+    /// The epoch that this writer claimed last, also after another has fenced it. It grows when the writer takes over
+    /// from itself to end an unknown outcome.
+    #[must_use]
+    pub fn epoch(&self) -> Epoch {
+        self.host.look(|machine, _| machine.epoch())
     }
 
     fn appended(&self, lsn: Lsn) -> Appended {

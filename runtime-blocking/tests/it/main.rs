@@ -5,6 +5,7 @@ mod drops;
 mod flawed;
 mod initialize;
 mod local_dir;
+mod log;
 mod memory;
 mod reader;
 mod store_url;

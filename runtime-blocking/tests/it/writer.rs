@@ -149,6 +149,7 @@ fn a_fence_resolves_every_waiter_and_names_the_new_owner() {
         assert_eq!((halted.proven, halted.maybe, halted.accepted), (Lsn(1), Lsn(1), Lsn(2)));
         assert_eq!(watcher.join().unwrap(), Err(WatchEnded { committed: Lsn(1), cause: Some(halted.cause) }));
     });
+    assert_eq!((old.epoch(), new.epoch()), (Epoch(1), Epoch(2)));
     assert!(old.flush().is_err() && old.close().is_err());
     assert!(matches!(new.status(), Status::Open { epoch: Epoch(2), .. }));
 }
