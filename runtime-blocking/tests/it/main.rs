@@ -7,9 +7,11 @@ mod initialize;
 mod local_dir;
 mod memory;
 mod reader;
+mod requests;
 mod store_url;
 #[cfg(feature = "tracing")]
 mod traces;
+mod waiters;
 mod world;
 mod writer;
 
