@@ -42,6 +42,7 @@ fn segment_key_of(log: &Log, lsn: u64) -> String {
     keys_with(log, &format!("/seg-{lsn:020}")).remove(0)
 }
 
+/// F05.
 #[test]
 fn a_fault_that_may_pass_is_overcome_by_repeating_with_growing_pauses() {
     let faults = [throttled(None), Fault::not_sent("no route"), Fault::indeterminate("reset")];
@@ -57,6 +58,7 @@ fn a_fault_that_may_pass_is_overcome_by_repeating_with_growing_pauses() {
     }
 }
 
+/// F02.
 #[test]
 fn a_store_that_says_how_long_to_wait_is_heeded() {
     let mut world = log().reader(ReaderOptions::default());

@@ -86,6 +86,7 @@ fn a_reader_only_reads_and_decodes() {
     assert_eq!(world.log.bucket.objects, before);
 }
 
+/// H02.
 #[test]
 fn an_idle_reader_has_no_commands_and_no_deadline() {
     let mut world = deep_log().reader(ReaderOptions::default());

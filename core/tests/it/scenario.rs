@@ -376,7 +376,7 @@ fn describe(event: &WriterEvent) -> String {
         WriterEvent::Halted(halted) => {
             let cause = match &halted.cause {
                 HaltCause::Superseded { epoch, .. } => format!("superseded by epoch {epoch}"),
-                HaltCause::Contended { attempts, .. } => format!("contended after {attempts}"),
+                HaltCause::Contended { epoch, attempts, .. } => format!("contended by epoch {epoch} after {attempts}"),
                 HaltCause::HeadGone { .. } => "head-gone".into(),
                 HaltCause::HeadRolledBack { seen, found, .. } => format!("rolled-back {seen} to {found}"),
                 HaltCause::Corrupt { .. } => "corrupt".into(),

@@ -8,9 +8,11 @@ mod local_dir;
 mod log;
 mod memory;
 mod reader;
+mod requests;
 mod store_url;
 #[cfg(feature = "tracing")]
 mod traces;
+mod waiters;
 mod world;
 mod writer;
 

@@ -122,11 +122,3 @@ fn a_dropped_read_is_given_up() {
     }
     assert_eq!(reader.fetch(Lsn(0)), Ok(record(1)));
 }
-
-#[test]
-fn an_idle_reader_makes_no_request() {
-    let store = Arc::new(Counted::new(Memory::new()));
-    let log = log_on(Arc::clone(&store) as _);
-    let _reader = reader(&log);
-    assert_eq!(store.counts().requests(), 0);
-}

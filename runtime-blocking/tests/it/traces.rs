@@ -1,9 +1,15 @@
 //! What operators read.
-use crate::world::{record, stream, writer};
-use bucketlog_blocking::store::Memory;
+use crate::world::{PARTITION, options, record, stream, writer};
+use bucketlog_blocking::error::{HaltCause, OpenError};
+use bucketlog_blocking::store::{Memory, Store};
+use bucketlog_blocking::writer::WriterOptions;
 use bucketlog_blocking::{Log, LogOptions};
+use bucketlog_core::boundary::{
+    Create, CreateReply, Delete, Fault, Get, GetReply, List, ListReply, Stat, StatReply, Swap, SwapReply,
+};
 use std::fmt::{Debug, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
+use std::time::Instant;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
@@ -39,9 +45,17 @@ impl Visit for Line {
 
 /// What is traced on this thread, where a log without threads does all its work.
 fn traced(run: impl FnOnce(&Log)) -> Vec<(Level, String)> {
+    traced_on(Arc::new(Memory::new()), run)
+}
+
+fn traced_on(store: Arc<dyn Store>, run: impl FnOnce(&Log)) -> Vec<(Level, String)> {
+    // Whether a place in the code traces at all is remembered from the first thread that comes by, which may be that of
+    // another test: so there is a subscriber everywhere.
+    static EVERYWHERE: Once = Once::new();
+    EVERYWHERE.call_once(|| tracing::subscriber::set_global_default(Lines::default()).unwrap());
     let lines = Lines::default();
     tracing::subscriber::with_default(lines.clone(), || {
-        run(&Log::open(Arc::new(Memory::new()), stream(), LogOptions { threads: 0, ..LogOptions::default() }));
+        run(&Log::open(store, stream(), LogOptions { threads: 0, ..LogOptions::default() }));
     });
     lines.0.lock().unwrap().clone()
 }
@@ -69,5 +83,48 @@ fn a_lost_race_is_not_worth_a_warning() {
         new.close().unwrap();
     });
     assert!(lines.iter().any(|(_, line)| line.contains("took the log over")), "{lines:?}");
+    assert!(lines.iter().all(|(level, _)| *level >= Level::DEBUG), "{lines:?}");
+}
+
+/// A store where a rival claims the log just before each swap.
+#[derive(Debug)]
+struct Raced {
+    store: Arc<Memory>,
+    rivals: Log,
+}
+
+impl Store for Raced {
+    fn get(&self, request: &Get, until: Instant) -> Result<GetReply, Fault> {
+        self.store.get(request, until)
+    }
+    fn stat(&self, request: &Stat, until: Instant) -> Result<StatReply, Fault> {
+        self.store.stat(request, until)
+    }
+    fn list(&self, request: &List, until: Instant) -> Result<ListReply, Fault> {
+        self.store.list(request, until)
+    }
+    fn delete(&self, request: &Delete, until: Instant) -> Result<(), Fault> {
+        self.store.delete(request, until)
+    }
+    fn create(&self, request: &Create, until: Instant) -> Result<CreateReply, Fault> {
+        self.store.create(request, until)
+    }
+    fn swap(&self, request: &Swap, until: Instant) -> Result<SwapReply, Fault> {
+        writer(&self.rivals).close().unwrap();
+        self.store.swap(request, until)
+    }
+}
+
+// I13
+#[test]
+fn a_lost_claim_is_not_worth_a_warning() {
+    let store = Arc::new(Memory::new());
+    let without_threads = LogOptions { threads: 0, ..LogOptions::default() };
+    let rivals = Log::open(Arc::clone(&store) as _, stream(), without_threads);
+    let lines = traced_on(Arc::new(Raced { store, rivals }), |log| {
+        let error = log.writer(PARTITION, WriterOptions { claim_attempts: 2, ..options() }).unwrap_err();
+        assert!(matches!(error, OpenError::Claim(HaltCause::Contended { attempts: 2, .. })), "{error}");
+    });
+    assert!(lines.iter().any(|(_, line)| line.contains("the claim was lost 2 times")), "{lines:?}");
     assert!(lines.iter().all(|(level, _)| *level >= Level::DEBUG), "{lines:?}");
 }

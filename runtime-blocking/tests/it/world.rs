@@ -1,6 +1,6 @@
 //! A memory store whose writes can be held up or refused, and handles over it.
 use bucketlog_blocking::store::{Memory, Store};
-use bucketlog_blocking::writer::WriterOptions;
+use bucketlog_blocking::writer::{PendingLimits, WriterOptions};
 use bucketlog_blocking::{Log, LogOptions, Writer};
 use bucketlog_core::boundary::{
     Create, CreateReply, Delete, Fault, Get, GetReply, List, ListReply, Stat, StatReply, Swap, SwapReply,
@@ -23,6 +23,8 @@ pub(crate) enum Conduct {
     Hold,
     /// It is answered with a fault.
     Fail(Fault),
+    /// The store's code panics once; after that, requests are executed.
+    PanicOnce,
 }
 
 #[derive(Debug, Default)]
@@ -56,15 +58,21 @@ impl Unruly {
         drop(self.changed.wait_while(self.conducts.lock().unwrap(), |conducts| conducts.held < count).unwrap());
     }
 
-    fn pass(&self, conduct: impl Fn(&Conducts) -> &Conduct) -> Result<(), Fault> {
+    fn pass(&self, of: impl Fn(&mut Conducts) -> &mut Conduct) -> Result<(), Fault> {
         let mut conducts = self.conducts.lock().unwrap();
         conducts.held += 1;
         self.changed.notify_all();
-        conducts = self.changed.wait_while(conducts, |conducts| matches!(conduct(conducts), Conduct::Hold)).unwrap();
+        conducts = self.changed.wait_while(conducts, |conducts| matches!(of(conducts), Conduct::Hold)).unwrap();
         conducts.held -= 1;
-        match conduct(&conducts) {
-            Conduct::Fail(fault) => Err(fault.clone()),
-            _ => Ok(()),
+        let conduct = of(&mut conducts);
+        match conduct.clone() {
+            Conduct::Execute | Conduct::Hold => Ok(()),
+            Conduct::Fail(fault) => Err(fault),
+            Conduct::PanicOnce => {
+                *conduct = Conduct::Execute;
+                drop(conducts);
+                panic!("as asked")
+            }
         }
     }
 }
@@ -83,11 +91,11 @@ impl Store for Unruly {
         self.store.delete(request, until)
     }
     fn create(&self, request: &Create, until: Instant) -> Result<CreateReply, Fault> {
-        self.pass(|conducts| &conducts.create)?;
+        self.pass(|conducts| &mut conducts.create)?;
         self.store.create(request, until)
     }
     fn swap(&self, request: &Swap, until: Instant) -> Result<SwapReply, Fault> {
-        self.pass(|conducts| &conducts.swap)?;
+        self.pass(|conducts| &mut conducts.swap)?;
         self.store.swap(request, until)
     }
 }
@@ -115,4 +123,20 @@ pub(crate) fn writer(log: &Log) -> Writer {
 
 pub(crate) fn record(n: u8) -> Record {
     Record::new(TimestampMs(i64::from(n)), vec![n; 10])
+}
+
+/// Options under which every record is a segment and only one segment may wait to be stored.
+pub(crate) fn tight() -> WriterOptions {
+    let pending = PendingLimits { max_batches: 1, ..PendingLimits::default() };
+    let mut options = WriterOptions { pending, ..options() };
+    options.batch.max_records = 1;
+    options
+}
+
+/// A writer that has no room before creates are executed again.
+pub(crate) fn crowded(store: &Unruly, log: &Log) -> Writer {
+    let mut writer = log.writer(PARTITION, tight()).unwrap();
+    store.creates(Conduct::Hold);
+    while writer.try_append(record(1)).is_ok() {}
+    writer
 }
