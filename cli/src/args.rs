@@ -34,7 +34,7 @@ pub(crate) struct LogArgs {
     /// What the keys of segments start with
     #[arg(long, global = true, value_name = "PREFIX", default_value = LogKeys::DEFAULT_DATA_ROOT)]
     pub(crate) data_root: String,
-    /// Print JSON for programs instead of text for people
+    /// Print JSON for programs instead of text for people: append, read, head, inspect, and every failure
     #[arg(long, global = true, help_heading = "Output")]
     pub(crate) json: bool,
 }

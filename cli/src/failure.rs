@@ -65,6 +65,12 @@ impl Failure {
         self
     }
 
+    /// The same with more in the line that says what happened.
+    pub(crate) fn and(mut self, more: &str) -> Self {
+        self.what.push_str(more);
+        self
+    }
+
     /// Whether the reader of stdout went away, which is its right: `bucketlog read | head`.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         self.closed_pipe

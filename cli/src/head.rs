@@ -1,7 +1,7 @@
 //! `bucketlog head`: where a partition's log begins and ends, and who owns it.
 use crate::args::LogArgs;
 use crate::failure::Failure;
-use crate::inspect::{HeadReport, head_tables};
+use crate::inspect::{HeadReport, head_summary};
 use crate::json;
 use crate::store::open_log;
 use bucketlog_blocking::reader::{Freshness, ReaderOptions};
@@ -18,5 +18,5 @@ pub(crate) fn run(args: &LogArgs, out: &mut dyn Write) -> Result<(), Failure> {
     }
     let keys = log.keys(partition);
     writeln!(out, "stream {}, partition {partition}: {}", log.stream(), keys.head())?;
-    Ok(head_tables(&head, out)?)
+    Ok(head_summary(&head, out)?)
 }

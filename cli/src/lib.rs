@@ -27,20 +27,33 @@ use std::process::ExitCode;
 ///
 /// Exit codes: 0 done; 1 failed; 2 wrong usage; 3 an object is damaged.
 pub fn run(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write) -> ExitCode {
-    let cli = match Cli::try_parse_from(args) {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
+        Err(error) if error.use_stderr() && args.iter().any(|arg| arg == "--json") => {
+            return fail(&wrong_usage(&error), true, out);
+        }
         Err(error) => return usage(&error, out),
     };
     let json = cli.log.json;
     let outcome = dispatch(cli, out).and_then(|()| out.flush().map_err(Failure::from));
     match outcome {
-        Err(failure) if !failure.is_closed_pipe() => {
-            // Nothing is left to tell the failure to if stdout and stderr are gone too.
-            let _ = failure.print(json, out);
-            ExitCode::from(failure.exit_code())
-        }
+        Err(failure) if !failure.is_closed_pipe() => fail(&failure, json, out),
         _ => ExitCode::SUCCESS,
     }
+}
+
+fn fail(failure: &Failure, json: bool, out: &mut dyn Write) -> ExitCode {
+    // Nothing is left to tell the failure to if stdout and stderr are gone too.
+    let _ = failure.print(json, out);
+    ExitCode::from(failure.exit_code())
+}
+
+/// What the parser of the arguments found, for programs.
+fn wrong_usage(error: &clap::Error) -> Failure {
+    let text = error.to_string();
+    let what = text.lines().next().unwrap_or_default();
+    Failure::usage(what.strip_prefix("error: ").unwrap_or(what), "see --help")
 }
 
 fn dispatch(cli: Cli, out: &mut dyn Write) -> Result<(), Failure> {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 /// Where objects lie unless `--store` says otherwise, in the working directory.
 const DEFAULT: &str = "bucketlog-data";
+const HELP: &str = "use --store file:///directory, or the path of a directory";
 
 /// The log that the options name. Only a command that writes makes a missing directory.
 pub(crate) fn open_log(args: &LogArgs, may_create: bool) -> Result<Log, Failure> {
@@ -25,6 +26,10 @@ fn open(args: &LogArgs, may_create: bool) -> Result<Arc<dyn Store>, Failure> {
         None => directory_url(Path::new(DEFAULT))?,
         Some(name) => url(name)?,
     };
+    if url.starts_with("memory:") {
+        let what = format!("the store {url} would be gone when this command ends, with everything in it");
+        return Err(Failure::usage(what, HELP));
+    }
     let directory = url.strip_prefix("file://").map(Path::new);
     if let Some(missing) = directory.filter(|directory| !may_create && !directory.is_dir()) {
         let what = format!("there is no store at {}", missing.display());
@@ -33,23 +38,28 @@ fn open(args: &LogArgs, may_create: bool) -> Result<Arc<dyn Store>, Failure> {
     open_url(&url).map_err(|error| {
         let cause = std::error::Error::source(&error).map_or(String::new(), |cause| format!(": {cause}"));
         let what = format!("can't open the store {url}: {error}{cause}");
-        Failure::new("store", what, "use --store file:///directory, or the path of a directory")
+        Failure::new("store", what, HELP)
     })
 }
 
 /// A URL as it is; a path, also after `file:`, is made absolute.
 fn url(name: &str) -> Result<String, Failure> {
     match name.split_once(':') {
-        Some(("file", path)) => directory_url(Path::new(path.strip_prefix("//").unwrap_or(path))),
+        Some(("file", path)) => match path.strip_prefix("//") {
+            // What stands there in a URL is a host, not the first folder of a path.
+            Some(rest) if !rest.starts_with('/') => {
+                Err(Failure::usage(format!("{name} has no absolute path: three slashes follow `file:`"), HELP))
+            }
+            Some(path) => directory_url(Path::new(path)),
+            None => directory_url(Path::new(path)),
+        },
         Some((scheme, _)) if !scheme.contains('/') => Ok(name.to_owned()),
         _ => directory_url(Path::new(name)),
     }
 }
 
 fn directory_url(path: &Path) -> Result<String, Failure> {
-    let unusable = |why: String| {
-        Failure::usage(format!("can't use {} as a store: {why}", path.display()), "name a directory with --store")
-    };
+    let unusable = |why: String| Failure::usage(format!("can't use `{}` as a store: {why}", path.display()), HELP);
     let path: PathBuf = absolute(path).map_err(|error| unusable(error.to_string()))?;
     let text = path.to_str().ok_or_else(|| unusable("the path is not UTF-8".to_owned()))?;
     Ok(format!("file://{text}"))

@@ -26,7 +26,7 @@ pub(super) fn record_refused(error: &AppendError, records_before: u64) -> Failur
             Failure::new("timestamp_order", what, format!("use --timestamp {last} or later, or leave it out"))
         }
         reason => {
-            let what = format!("record {number} was refused: {reason}; the records before it are safe");
+            let what = format!("record {number} was refused: {reason}");
             Failure::new("record", what, "take it out of the input, and append the rest")
         }
     }

@@ -120,7 +120,13 @@ impl Appender<'_> {
             (Ok(interrupted), Ok(_)) => Ok(Appended { interrupted }),
             // The writer's end explains why the append failed, and how far records are safe.
             (_, Err(error)) => Err(close_failed(&error, self.start)),
-            (Err(failure), Ok(next_lsn)) => Err(failure.with("committed_next_lsn", next_lsn.to_string())),
+            (Err(failure), Ok(next_lsn)) => {
+                let before = next_lsn.0 - self.start.next_lsn.0;
+                let extent = format!(
+                    "; the {before} records before it are safe, below LSN {next_lsn}, those after it not appended"
+                );
+                Err(failure.and(&extent).with("committed_next_lsn", next_lsn.to_string()))
+            }
         }
     }
 

@@ -5,7 +5,7 @@ mod segment_report;
 mod tables;
 
 pub(crate) use catalog_report::HeadReport;
-pub(crate) use tables::head as head_tables;
+pub(crate) use tables::head_summary;
 
 use crate::args::{InspectArgs, LogArgs};
 use crate::failure::Failure;

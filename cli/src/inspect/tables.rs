@@ -83,8 +83,8 @@ fn print_record(record: &RecordRef<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  {}", preview(record.value))
 }
 
-/// A head's fields and whatever it leads to.
-pub(crate) fn head(head: &Head, out: &mut dyn Write) -> io::Result<()> {
+/// A head's fields and the last segment: as short for a long log as for a new one.
+pub(crate) fn head_summary(head: &Head, out: &mut dyn Write) -> io::Result<()> {
     let identity = &head.identity;
     let owner = match head.writer_epoch.0 {
         0 => "nobody yet".to_owned(),
@@ -101,6 +101,7 @@ pub(crate) fn head(head: &Head, out: &mut dyn Write) -> io::Result<()> {
         ("writer", owner),
         ("generation", head.generation.to_string()),
         ("segments", format!("{} readable, {} ever", Count(head.reachable_segment_count), Count(head.segment_count))),
+        ("in this head", entries(head)),
         ("retention", retention(head)),
         ("partition", identity.partition.to_string()),
         ("stream key", identity.stream_key.to_string()),
@@ -113,6 +114,12 @@ pub(crate) fn head(head: &Head, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "\nLast segment")?;
         segments(std::slice::from_ref(last), out)?;
     }
+    Ok(())
+}
+
+/// A head's fields and everything it leads to.
+fn head(head: &Head, out: &mut dyn Write) -> io::Result<()> {
+    head_summary(head, out)?;
     if !head.active.is_empty() {
         writeln!(out, "\nActive segments, not in a leaf page yet")?;
         segments(&head.active, out)?;
@@ -125,6 +132,11 @@ pub(crate) fn head(head: &Head, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+fn entries(head: &Head) -> String {
+    let pages: usize = head.sections.iter().map(Vec::len).sum();
+    format!("{} segments not in a page yet, {pages} pages in {} levels", head.active.len(), head.sections.len())
 }
 
 fn retention(head: &Head) -> String {
