@@ -6,7 +6,7 @@ use bucketlog_core::ids::Lsn;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, mpsc};
-use std::task::{Context, Wake};
+use std::task::{Context, Wake, Waker};
 use std::thread;
 
 #[test]
@@ -72,7 +72,7 @@ fn a_dropped_claim_leaves_the_log_usable() {
     let (store, log) = world();
     store.swaps(Conduct::Hold);
     {
-        let mut context = Context::from_waker(std::task::Waker::noop());
+        let mut context = Context::from_waker(Waker::noop());
         let claim = std::pin::pin!(log.writer_async(PARTITION, options()));
         assert!(claim.poll(&mut context).is_pending());
         store.wait_held(1);
