@@ -75,6 +75,9 @@ impl Scene {
                 other => other,
             };
             while let Some(event) = self.writer().poll_event() {
+                if let WriterEvent::Opened { epoch, .. } | WriterEvent::EpochRenewed { epoch } = event {
+                    assert_eq!(self.writer().epoch(), epoch);
+                }
                 self.events.push_back(event);
             }
             return command;
