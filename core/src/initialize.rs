@@ -151,10 +151,8 @@ impl Initialize {
 
     fn again(&mut self, now: Now, fault: Fault, next: impl Fn(MonoTime) -> Step) {
         self.failures += 1;
-        let last =
-            matches!(fault.refusal(), Some(RefusalKind::Denied | RefusalKind::Unsupported | RefusalKind::Invalid));
         let spent = self.since.is_some_and(|since| now.mono.since(since) >= self.budget);
-        if last || spent {
+        if fault.is_final() || spent {
             let (key, attempts, maybe) = (self.key.as_str().into(), self.failures, self.unresolved);
             return self.finish(Err(InitializeError::Store { key, attempts, fault, maybe }));
         }

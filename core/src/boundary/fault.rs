@@ -29,6 +29,11 @@ impl Fault {
         Self::Refused(Refusal { kind, cause: Cause::new(message) })
     }
 
+    /// Whether the store refused in a way that another attempt will not change.
+    pub(crate) fn is_final(&self) -> bool {
+        matches!(self.refusal(), Some(RefusalKind::Denied | RefusalKind::Unsupported | RefusalKind::Invalid))
+    }
+
     /// The store's definite answer, if it is one.
     #[must_use]
     pub fn refusal(&self) -> Option<&RefusalKind> {

@@ -1,6 +1,6 @@
 //! When a step that failed is tried again, and when the writer gives up.
 use super::Writer;
-use crate::boundary::{Fault, Key, MonoTime, Now, RefusalKind};
+use crate::boundary::{Fault, Key, MonoTime, Now};
 use crate::writer::event::HaltCause;
 
 /// The failures of one step: a claim, an upload, a commit.
@@ -8,11 +8,6 @@ use crate::writer::event::HaltCause;
 pub(super) struct Failures {
     count: u32,
     first: MonoTime,
-}
-
-/// Whether the store refused in a way that another attempt will not change.
-fn is_final(fault: &Fault) -> bool {
-    matches!(fault.refusal(), Some(RefusalKind::Denied | RefusalKind::Unsupported | RefusalKind::Invalid))
 }
 
 impl Writer {
@@ -24,7 +19,7 @@ impl Writer {
         (operation, key): (&'static str, &Key),
         fault: Fault,
     ) -> Option<MonoTime> {
-        if is_final(&fault) {
+        if fault.is_final() {
             self.halt(HaltCause::Refused { operation, key: key.as_str().into(), fault });
             return None;
         }
