@@ -34,7 +34,7 @@ pub(crate) struct LogArgs {
     /// What the keys of segments start with
     #[arg(long, global = true, value_name = "PREFIX", default_value = LogKeys::DEFAULT_DATA_ROOT)]
     pub(crate) data_root: String,
-    /// Print JSON for programs instead of text for people: append, read, head, inspect, and every failure
+    /// Print JSON for programs instead of text for people: append, read, head, inspect, doctor, and every failure
     #[arg(long, global = true, help_heading = "Output")]
     pub(crate) json: bool,
 }
@@ -58,6 +58,8 @@ pub(crate) enum Command {
     Head,
     /// Check one object to the last byte and print what it says
     Inspect(InspectArgs),
+    /// Try on scratch objects whether a store does what a log relies on
+    Doctor(DoctorArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Print a manual page in roff, for `man -l -`
@@ -110,6 +112,16 @@ pub(crate) struct InspectArgs {
     /// Also print every record of a segment
     #[arg(long)]
     pub(crate) records: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DoctorArgs {
+    /// Race 8 writers 5 times instead of 32 writers 20 times
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// What the keys of the scratch objects start with; they are deleted at the end
+    #[arg(long, value_name = "PREFIX", default_value = "bucketlog-doctor")]
+    pub(crate) scratch: String,
 }
 
 #[derive(Args, Debug)]

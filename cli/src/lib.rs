@@ -5,6 +5,7 @@
 mod append;
 mod args;
 mod demo;
+mod doctor;
 mod failure;
 mod framing;
 mod head;
@@ -63,6 +64,7 @@ fn dispatch(cli: Cli, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Head => head::run(&cli.log, out),
         Command::Demo(args) => demo::run(&args, out),
         Command::Inspect(args) => inspect::run(&args, &cli.log, out),
+        Command::Doctor(args) => doctor::run(&args, &cli.log, out),
         Command::Completions(args) => manual::completions(&args, out),
         Command::Man(args) => manual::page(&args, out),
     }

@@ -21,11 +21,9 @@ pub(crate) fn open_log(args: &LogArgs, may_create: bool) -> Result<Log, Failure>
     Ok(Log::open(store, stream, options))
 }
 
-fn open(args: &LogArgs, may_create: bool) -> Result<Arc<dyn Store>, Failure> {
-    let url = match args.store.as_deref() {
-        None => directory_url(Path::new(DEFAULT))?,
-        Some(name) => url(name)?,
-    };
+/// The store that the options name.
+pub(crate) fn open(args: &LogArgs, may_create: bool) -> Result<Arc<dyn Store>, Failure> {
+    let url = store_url(args)?;
     if url.starts_with("memory:") {
         let what = format!("the store {url} would be gone when this command ends, with everything in it");
         return Err(Failure::usage(what, HELP));
@@ -40,6 +38,14 @@ fn open(args: &LogArgs, may_create: bool) -> Result<Arc<dyn Store>, Failure> {
         let what = format!("can't open the store {url}: {error}{cause}");
         Failure::new("store", what, HELP)
     })
+}
+
+/// The URL of the store that the options name.
+pub(crate) fn store_url(args: &LogArgs) -> Result<String, Failure> {
+    match args.store.as_deref() {
+        None => directory_url(Path::new(DEFAULT)),
+        Some(name) => url(name),
+    }
 }
 
 /// A URL as it is; a path, also after `file:`, is made absolute.

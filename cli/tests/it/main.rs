@@ -2,6 +2,7 @@
 mod append;
 mod crash;
 mod demo;
+mod doctor;
 mod golden;
 mod hostile;
 mod inspect;

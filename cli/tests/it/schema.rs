@@ -84,6 +84,13 @@ fn inspect_prints_the_documented_fields_and_no_others() {
 }
 
 #[test]
+fn doctor_prints_documented_fields() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let printed = check(&[run(bucketlog().args(["doctor", "--quick", "--json", "--store"]).arg(dir.path())).ok()]);
+    assert!(printed.contains("fit_for"));
+}
+
+#[test]
 fn failures_print_documented_fields() {
     let log = Log::new();
     log.append(&["--timestamp", "5"], b"x\n").ok();

@@ -6,6 +6,7 @@ use std::{fmt::Debug, sync::Arc, time::Instant};
 
 pub mod conformance;
 mod counted;
+pub mod doctor;
 mod local;
 mod memory;
 mod rules;

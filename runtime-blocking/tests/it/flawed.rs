@@ -51,6 +51,7 @@ pub(crate) const FLAWS: &[(Flaw, &str)] = &[
     (Flaw::SwapNeverMatches, "swap-matches"),
     (Flaw::SwapIgnoresVersion, "swap-with-stale-version-is-refused"),
     (Flaw::SwapIgnoresVersion, "racing-swaps-lose-no-update"),
+    (Flaw::SwapIgnoresVersion, "swap-races-have-one-winner"),
     (Flaw::SwapRevives, "swap-of-missing-is-refused"),
     (Flaw::SwapKeepsVersion, "swap-changes-version"),
     (Flaw::SwapIsTorn, "reads-are-never-torn"),

@@ -1,6 +1,7 @@
 //! Integration tests of the blocking driver.
 mod conformance;
 mod counted;
+mod doctor;
 mod drops;
 mod flawed;
 mod initialize;

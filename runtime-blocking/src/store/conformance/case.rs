@@ -1,17 +1,25 @@
 //! One check's view of the store: its own keys, and answers turned into messages.
+use super::Races;
 use crate::store::Store;
+use crate::sync::{Mutex, lock};
 use bucketlog_core::boundary::{
     ByteRange, Create, Delete, Fault, Get, GetReply, Key, List, ListReply, ObjectMeta, RefusalKind, Stat, Swap,
     SwapCondition, Version,
 };
 use bytes::Bytes;
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
 pub(super) struct Case<'a> {
     store: &'a dyn Store,
     prefix: String,
+    races: Races,
+    /// What may exist by now.
+    written: Mutex<BTreeSet<Key>>,
 }
+
+pub(super) const NO_VERSION: &str = "a whole read of a small object tells no version, so it can't be swapped";
 
 /// What a read gave.
 #[derive(Clone, Debug)]
@@ -22,12 +30,30 @@ pub(super) struct Found {
 }
 
 impl<'a> Case<'a> {
-    pub(super) fn new(store: &'a dyn Store, prefix: &str) -> Self {
-        Self { store, prefix: prefix.to_owned() }
+    pub(super) fn new(store: &'a dyn Store, prefix: &str, races: Races) -> Self {
+        Self { store, prefix: prefix.to_owned(), races, written: Mutex::default() }
+    }
+
+    pub(super) fn races(&self) -> Races {
+        self.races
     }
 
     pub(super) fn key(&self, name: &str) -> Key {
         Key::from(format!("{}/{name}", self.prefix))
+    }
+
+    /// The key of an object that is about to be written.
+    fn key_to_write(&self, name: &str) -> Key {
+        let key = self.key(name);
+        lock(&self.written).insert(key.clone());
+        key
+    }
+
+    /// Deletes what was written; what the store does not delete stays.
+    pub(super) fn clean(self) {
+        for key in std::mem::take(&mut *lock(&self.written)) {
+            let _ = self.store.delete(&Delete { key }, until());
+        }
     }
 
     pub(super) fn create(&self, name: &str, body: &[u8]) -> Result<(), Fault> {
@@ -35,11 +61,11 @@ impl<'a> Case<'a> {
     }
 
     pub(super) fn create_pieces(&self, name: &str, body: Vec<Bytes>) -> Result<(), Fault> {
-        self.store.create(&Create { key: self.key(name), body }, until()).map(drop)
+        self.store.create(&Create { key: self.key_to_write(name), body }, until()).map(drop)
     }
 
     pub(super) fn swap(&self, name: &str, condition: SwapCondition, body: &[u8]) -> Result<Option<Version>, Fault> {
-        let swap = Swap { key: self.key(name), body: Bytes::copy_from_slice(body), condition };
+        let swap = Swap { key: self.key_to_write(name), body: Bytes::copy_from_slice(body), condition };
         Ok(self.store.swap(&swap, until())?.version)
     }
 
@@ -79,10 +105,12 @@ impl<'a> Case<'a> {
 
     /// The version of an object that must hold exactly `body`.
     pub(super) fn state(&self, name: &str, body: &[u8]) -> Result<Version, String> {
-        let found = self.holds(name, body)?;
-        found
-            .version
-            .ok_or_else(|| "a whole read of a small object tells no version, so it can't be swapped".to_owned())
+        Ok(self.holds(name, body)?.version.ok_or(NO_VERSION)?)
+    }
+
+    /// The version of an object, whatever it holds.
+    pub(super) fn version(&self, name: &str) -> Result<Version, String> {
+        Ok(done("read", self.read(name, ByteRange::All))?.version.ok_or(NO_VERSION)?)
     }
 
     /// The object must hold exactly `body`.

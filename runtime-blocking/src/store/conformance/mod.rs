@@ -46,6 +46,7 @@ const CHECKS: &[(&str, Run)] = &[
     ("list-tells-sizes", listings::list_tells_sizes),
     ("racing-creates-have-one-winner", races::racing_creates_have_one_winner),
     ("racing-swaps-lose-no-update", races::racing_swaps_lose_no_update),
+    ("swap-races-have-one-winner", races::swap_races_have_one_winner),
     ("reads-are-never-torn", races::reads_are_never_torn),
 ];
 
@@ -56,11 +57,50 @@ const CHECKS: &[(&str, Run)] = &[
 /// `NotFound` or `Precondition`, the loser of a race `Precondition` or `Conflict`, a suffix of an empty object the empty
 /// body or `Invalid`.
 pub fn check(store: &dyn Store, prefix: &str) -> Report {
-    let run = |&(name, run): &(&'static str, Run)| {
-        let failure = run(&Case::new(store, &format!("{prefix}/{name}"))).err();
-        Check { name, failure }
-    };
-    Report { checks: CHECKS.iter().map(run).collect() }
+    let suite = Suite { store, prefix, races: Races::default() };
+    Report { checks: CHECKS.iter().map(|check| suite.run(check).0).collect() }
+}
+
+#[cfg(test)]
+pub(super) fn is_check(name: &str) -> bool {
+    CHECKS.iter().any(|(known, _)| *known == name)
+}
+
+/// How hard stores are raced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Races {
+    /// Threads at once, each with a request of its own under way; at least 2. Default 16.
+    pub racers: usize,
+    /// How often they race; at least 1. Default 8.
+    pub rounds: usize,
+}
+
+impl Default for Races {
+    fn default() -> Self {
+        Self { racers: 16, rounds: 8 }
+    }
+}
+
+/// The checks on one store.
+pub(super) struct Suite<'a> {
+    pub(super) store: &'a dyn Store,
+    pub(super) prefix: &'a str,
+    pub(super) races: Races,
+}
+
+impl Suite<'_> {
+    /// Runs a check by name and deletes what it wrote, as far as the store lets it.
+    pub(super) fn run_and_clean(&self, name: &str) -> Option<Check> {
+        let (check, case) = CHECKS.iter().find(|(known, _)| *known == name).map(|check| self.run(check))?;
+        case.clean();
+        Some(check)
+    }
+
+    fn run(&self, &(name, run): &(&'static str, Run)) -> (Check, Case<'_>) {
+        let case = Case::new(self.store, &format!("{}/{name}", self.prefix), self.races);
+        let failure = run(&case).err();
+        (Check { name, failure }, case)
+    }
 }
 
 /// What [`check`] found.
