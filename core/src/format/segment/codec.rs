@@ -59,14 +59,11 @@ pub struct SealedBlock {
 
 /// Reusable compression state of one worker; not shared between threads.
 ///
-/// The zstd contexts are made on first use and kept, and so is a buffer for the largest frame so far; a context takes
-/// some megabytes at high levels.
+/// The zstd contexts are made on first use and kept; one takes some megabytes at high levels.
 #[derive(Default)]
 pub struct BlockCodec {
     /// The compressor, and the level it is set to.
     compressor: Option<(i32, Compressor<'static>)>,
-    /// Where frames are made, before their size is known.
-    frame: Vec<u8>,
     decompressor: Option<Decompressor<'static>>,
 }
 
@@ -154,9 +151,10 @@ impl BlockCodec {
             return Err(fail(format!("zstd level {level} is not within {MIN_ZSTD_LEVEL}..={MAX_ZSTD_LEVEL}")));
         }
         self.set_level(level).map_err(|cause| fail(format!("zstd level {level}: {cause}")))?;
-        self.make_frame(raw).map_err(|cause| fail(format!("zstd: {cause}")))?;
-        // A copy is cheaper than fresh memory for the worst case, block by block, which the system would have to clear.
-        Ok(Bytes::copy_from_slice(&self.frame))
+        let mut frame = self.frame(raw).map_err(|cause| fail(format!("zstd: {cause}")))?;
+        // Gives the rest back in place, where a copy would cost as much as a hash.
+        frame.shrink_to_fit();
+        Ok(frame.into())
     }
 
     fn set_level(&mut self, level: i32) -> io::Result<()> {
@@ -171,13 +169,12 @@ impl BlockCodec {
         Ok(())
     }
 
-    fn make_frame(&mut self, raw: &[u8]) -> io::Result<()> {
-        self.frame.clear();
-        self.frame.reserve(zstd::zstd_safe::compress_bound(raw.len()));
+    fn frame(&mut self, raw: &[u8]) -> io::Result<Vec<u8>> {
+        let mut frame = Vec::with_capacity(zstd::zstd_safe::compress_bound(raw.len()));
         if let Some((_, compressor)) = &mut self.compressor {
-            compressor.compress_to_buffer(raw, &mut self.frame)?;
+            compressor.compress_to_buffer(raw, &mut frame)?;
         }
-        Ok(())
+        Ok(frame)
     }
 
     /// Decompresses into a buffer of `raw_size` bytes, which more than that do not fit.
