@@ -27,6 +27,21 @@ impl Writer {
         Ok(lsn)
     }
 
+    /// Whether an append of a record of `len` encoded bytes just adds it to the open block: then it looks at no clock and leaves nothing to
+    /// poll for, so that a driver may call [`Writer::append`] with any earlier time and need not poll after it. A driver
+    /// that never asks is right, too.
+    #[must_use]
+    pub fn appends_in_place(&self, len: u64) -> bool {
+        let Some(active) = &self.active else { return false };
+        let policy = &self.options.batch;
+        let stays_open = active.records() + 1 < u64::from(policy.max_records)
+            && active.raw_bytes + len < policy.max_bytes
+            && active.fits_block(len, self.options.block_bytes as usize);
+        let has_room = self.held + len <= self.options.pending.max_bytes && self.starved.is_none();
+        let is_awaited = self.wanted > active.base;
+        stays_open && has_room && !is_awaited && !self.options.metrics
+    }
+
     /// Accepts all records or none, into one segment: a reader sees all of them or none of them.
     ///
     /// # Errors

@@ -87,6 +87,11 @@ impl Segment {
         self.next.0 - self.base.0
     }
 
+    /// Whether a record of `len` encoded bytes goes into the open block.
+    pub(super) fn fits_block(&self, len: u64, target: usize) -> bool {
+        self.builder.as_ref().is_some_and(|builder| builder.fits(len, target))
+    }
+
     /// Takes one record; `true` when that closed a block.
     pub(super) fn push(&mut self, record: &Record, target: usize, capacity: usize) -> bool {
         let len = record.encoded_len();

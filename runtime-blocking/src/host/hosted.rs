@@ -68,6 +68,8 @@ struct State<R: Role> {
     in_flight: usize,
     /// The deadline that the pool knows of.
     timer: Option<MonoTime>,
+    /// When the machine was polled last.
+    polled: Now,
 }
 
 /// What one poll of the machine brought up, to be acted on without the lock.
@@ -83,6 +85,7 @@ struct Round {
 
 impl<R: Role> State<R> {
     fn poll(&mut self, now: Now) -> Round {
+        self.polled = now;
         let mut round = Round::default();
         while let Some(command) = self.machine.poll_command(now) {
             match command {
@@ -116,7 +119,7 @@ impl<R: Role> State<R> {
 
 impl<R: Role> Host<R> {
     pub(crate) fn new(pool: &Pool, machine: R::Machine, role: R) -> Arc<Self> {
-        let state = State { machine, role, in_flight: 0, timer: None };
+        let state = State { machine, role, in_flight: 0, timer: None, polled: Now::default() };
         Arc::new_cyclic(|me| Self { id: pool.name(), me: me.clone(), pool: pool.clone(), state: Mutex::new(state) })
     }
 
@@ -129,9 +132,21 @@ impl<R: Role> Host<R> {
 
     /// Calls the machine; what follows is left to the workers.
     pub(crate) fn call<T>(&self, call: impl FnOnce(&mut R::Machine, &mut R, Now) -> T) -> T {
-        let now = self.pool.clock().now();
+        self.call_unless(|_| false, call)
+    }
+
+    /// [`Host::call`] that neither reads the clock nor polls where `is_quiet` says that neither is needed.
+    pub(crate) fn call_unless<T>(
+        &self,
+        is_quiet: impl FnOnce(&R::Machine) -> bool,
+        call: impl FnOnce(&mut R::Machine, &mut R, Now) -> T,
+    ) -> T {
         let mut state = lock(&self.state);
-        let State { machine, role, .. } = &mut *state;
+        let State { machine, role, polled, .. } = &mut *state;
+        if is_quiet(machine) {
+            return call(machine, role, *polled);
+        }
+        let now = self.pool.clock().now();
         let result = call(machine, role, now);
         let mut round = state.poll(now);
         state.set_timer(&mut round, None);

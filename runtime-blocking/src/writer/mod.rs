@@ -121,7 +121,10 @@ impl Writer {
     /// # Errors
     /// The record comes back with the reason; nothing changed. [`AppendReason::Full`] means that too much is pending.
     pub fn try_append(&mut self, record: Record) -> Result<Appended, AppendError> {
-        let lsn = self.host.call(|machine, _, now| machine.append(now, record))?;
+        let len = record.encoded_len();
+        let lsn = self
+            .host
+            .call_unless(|machine| machine.appends_in_place(len), |machine, _, now| machine.append(now, record))?;
         Ok(self.appended(lsn))
     }
 
