@@ -118,6 +118,7 @@ fn damage_help(kind: &str) -> &'static str {
         | "unsupported_hash"
         | "unsupported_record_format"
         | "unsupported_layout" => "a newer program may have written it: use a newer bucketlog",
+        "missing" => "restore the object from a copy; inspect the head to see what refers to it",
         "truncated" => "fetch the object again: the copy is probably cut short",
         _ => "fetch the object again and compare; if it stays so, restore it from a replica or backup",
     }

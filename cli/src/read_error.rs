@@ -18,8 +18,8 @@ impl From<ReadError> for Failure {
                     .with("next_lsn", next.to_string())
             }
             ReadError::Corrupt { key, error } => Self::damaged(key.as_str(), &error).with("key", key.to_string()),
-            ReadError::Missing { key } => {
-                Self::new("missing", what, "restore the object from a copy; inspect the head to see what refers to it")
+            ReadError::HeadGone { key } => {
+                Self::new("head_gone", what, "find out who deleted the head; restore the newest one from a copy")
                     .with("key", key.to_string())
             }
             ReadError::RolledBack { .. } => {

@@ -151,5 +151,5 @@ fn a_position_that_retention_has_passed_is_expired_and_the_oldest_is_named() {
     let error = &found.json()["error"];
     assert_eq!((&error["kind"], &error["oldest_lsn"]), (&"expired".into(), &retained["head"]["oldest_lsn"]), "{error}");
     let gone = run(&mut on_catalog("read"));
-    assert_eq!((gone.code, &gone.json()["error"]["kind"]), (1, &"missing".into()), "its segments are not in the store");
+    assert_eq!((gone.code, &gone.json()["error"]["kind"]), (3, &"missing".into()), "its segments are not in the store");
 }

@@ -40,6 +40,8 @@ macro_rules! names { ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $varian
 names! {
     /// Classes of broken rules.
     FormatErrorKind {
+        /// An object that another one refers to is not there.
+        Missing = "missing",
         /// The bytes end before the structure does.
         Truncated = "truncated",
         /// A field has a value that the format forbids.

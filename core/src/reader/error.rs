@@ -25,13 +25,14 @@ pub enum ReadError {
         /// Position after the last committed record.
         next: Lsn,
     },
-    /// The head refers to an object that is not in the store, or the head itself was there and is gone.
-    #[error("{key} is missing although the log refers to it")]
-    Missing {
-        /// The object.
+    /// The head was there and is gone.
+    #[error("the head {key} is gone")]
+    HeadGone {
+        /// The head.
         key: Key,
     },
-    /// An object's bytes are not what they must be.
+    /// An object's bytes are not what they must be, or the object is not there although the log refers to it
+    /// ([`FormatErrorKind::Missing`](crate::format::FormatErrorKind::Missing)).
     #[error("{key} is corrupt: {error}")]
     Corrupt {
         /// The object.
@@ -73,6 +74,6 @@ pub enum ReadError {
 impl ReadError {
     /// Whether a look at the newest head may lead elsewhere: retention, for one, replaces and removes objects.
     pub(super) fn may_be_outdated(&self) -> bool {
-        matches!(self, Self::Missing { .. } | Self::Corrupt { .. })
+        matches!(self, Self::HeadGone { .. } | Self::Corrupt { .. })
     }
 }

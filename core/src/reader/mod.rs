@@ -7,7 +7,7 @@
 //!
 //! A missing or corrupt page or segment sends the call back to a new head once: if retention has passed the position it
 //! is [`ReadError::Expired`], if the head now leads elsewhere the call goes on there, else the object is
-//! [`ReadError::Missing`] or [`ReadError::Corrupt`].
+//! [`ReadError::HeadGone`] or [`ReadError::Corrupt`].
 mod answer;
 mod call;
 mod error;

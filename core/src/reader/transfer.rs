@@ -111,7 +111,12 @@ impl Transfer {
     pub(super) fn refusal(&self, fault: &Fault, stock: &Stock) -> Option<ReadError> {
         let key = self.object(stock);
         match fault.refusal()? {
-            RefusalKind::NotFound => Some(ReadError::Missing { key }),
+            RefusalKind::NotFound if matches!(self, Self::Head(_)) => Some(ReadError::HeadGone { key }),
+            RefusalKind::NotFound => {
+                let detail = "the object is gone although the log refers to it";
+                let error = FormatError::new(FormatErrorKind::Missing, self.section(), 0, detail);
+                Some(ReadError::Corrupt { key, error })
+            }
             RefusalKind::Throttled(_) | RefusalKind::Conflict => None,
             // What is asked of an immutable object fits its description; a store that objects has another object.
             RefusalKind::Invalid if !matches!(self, Self::Head(_)) => {
@@ -198,7 +203,7 @@ pub(super) fn read_head(stock: &Stock, request: u64, reply: GetReply) -> Result<
 /// A head that is missing reads as an empty partition, unless it was there before.
 pub(super) fn read_missing_head(stock: &Stock, request: u64) -> Result<Snapshot, ReadError> {
     if stock.snapshot.as_ref().is_some_and(|known| known.stored) {
-        return Err(ReadError::Missing { key: stock.head_key() });
+        return Err(ReadError::HeadGone { key: stock.head_key() });
     }
     let head = Head::initial(*stock.keys.identity(), CatalogLayout::default(), Lsn(0));
     Ok(Snapshot { head: Arc::new(head), version: None, stored: false, request })

@@ -3,6 +3,7 @@ use crate::reader_kit::{Bucket, Log, World, ranged};
 use bucketlog_core::backoff::Backoff;
 use bucketlog_core::boundary::{Command, Fault, Get, GetReply, Key, Machine, RefusalKind};
 use bucketlog_core::format::segment::Codec;
+use bucketlog_core::format::{FormatError, FormatErrorKind, Section};
 use bucketlog_core::ids::{Generation, Lsn, WriterId};
 use bucketlog_core::reader::{Answer, Freshness, ReadError, ReadLimit, ReaderOptions};
 use std::time::Duration;
@@ -134,12 +135,12 @@ fn a_missing_head_reads_as_an_empty_partition_until_there_is_one() {
 }
 
 #[test]
-fn a_head_that_was_there_and_is_gone_is_missing() {
+fn a_head_that_was_there_and_is_gone_is_told_so() {
     let mut world = log().reader(ReaderOptions::default());
     world.head(Freshness::Latest).unwrap();
     let key = world.log.keys.head().to_owned();
     delete(&mut world.log, [key.clone()]);
-    assert_eq!(world.head(Freshness::Latest).unwrap_err(), ReadError::Missing { key: Key::from(key) });
+    assert_eq!(world.head(Freshness::Latest).unwrap_err(), ReadError::HeadGone { key: Key::from(key) });
     assert!(world.head(Freshness::Cached).is_ok());
 }
 
@@ -207,14 +208,20 @@ fn retention_that_passes_between_the_second_look_and_the_retry_is_still_seen() {
     assert_eq!(world.fetch(3).unwrap_err(), wanted);
 }
 
+fn gone(segment: &str) -> ReadError {
+    let detail = "the object is gone although the log refers to it";
+    let error = FormatError::new(FormatErrorKind::Missing, Section::SegmentTrailer, 0, detail);
+    ReadError::Corrupt { key: Key::from(segment), error }
+}
+
 /// E11.
 #[test]
-fn a_segment_that_the_head_refers_to_and_that_is_gone_is_missing() {
+fn a_segment_that_the_head_refers_to_and_that_is_gone_is_corrupt_by_name() {
     for options in [ReaderOptions::default(), ranged()] {
         let mut world = log().reader(options);
         let key = segment_key_of(&world.log, 2);
         delete(&mut world.log, [key.clone()]);
-        let missing = ReadError::Missing { key: Key::from(key) };
+        let missing = gone(&key);
         assert_eq!(world.fetch(3).unwrap_err(), missing);
         let [heads, _, segments] = world.requests();
         assert_eq!((heads, segments), (3, 2), "two tries, and the newest head before the verdict");
@@ -243,7 +250,7 @@ fn a_batch_ends_before_an_object_that_cannot_be_read() {
     delete(&mut world.log, [key.clone()]);
     let batch = world.read(1, 100).unwrap();
     assert_eq!((batch.records, batch.next_lsn), (world.log.expected(1, 6), Lsn(6)));
-    assert_eq!(world.read(6, 100).unwrap_err(), ReadError::Missing { key: Key::from(key) });
+    assert_eq!(world.read(6, 100).unwrap_err(), gone(&key));
     assert_eq!(world.read(8, 100).unwrap().records, world.log.expected(8, 18));
 }
 

@@ -188,7 +188,7 @@ fn probe(world: &mut World, what: &str) {
 }
 
 fn is_damage(error: &ReadError) -> bool {
-    matches!(error, ReadError::Corrupt { .. } | ReadError::Missing { .. })
+    matches!(error, ReadError::Corrupt { .. } | ReadError::HeadGone { .. })
 }
 
 #[test]
