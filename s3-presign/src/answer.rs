@@ -1,0 +1,94 @@
+//! An HTTP answer and what is read from its headers and error document.
+use bucketlog_core::boundary::Version;
+use bucketlog_core::ids::TimestampMs;
+use bytes::Bytes;
+use http::HeaderMap;
+use instant_xml::FromXml;
+use jiff::fmt::rfc2822;
+
+/// What came back.
+#[derive(Clone, Debug, Default)]
+pub struct HttpAnswer {
+    /// Status code.
+    pub status: u16,
+    /// All headers.
+    pub headers: HeaderMap,
+    /// The body, or nothing if it was longer than the limit.
+    pub body: Bytes,
+    /// Whether the body was longer than the limit.
+    pub too_long: bool,
+}
+
+impl HttpAnswer {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    pub(crate) fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// The state that the answer speaks of, byte for byte as the store names it.
+    pub(crate) fn version(&self) -> Option<Version> {
+        self.header("etag").filter(|tag| !tag.is_empty()).map(Version::from)
+    }
+
+    pub(crate) fn content_length(&self) -> Option<u64> {
+        self.header("content-length")?.parse().ok()
+    }
+
+    /// Time of a header in HTTP's form.
+    pub(crate) fn time(&self, name: &str) -> Option<TimestampMs> {
+        let time = rfc2822::DateTimeParser::new().parse_timestamp(self.header(name)?).ok()?;
+        Some(TimestampMs(time.as_millisecond()))
+    }
+
+    /// The error document in the body, whatever the status.
+    pub(crate) fn error(&self) -> Option<ErrorDocument> {
+        let text = str::from_utf8(&self.body).ok()?;
+        let plain = instant_xml::from_str::<Plain>(text)
+            .ok()
+            .map(|Plain { code, message, request_id, region }| ErrorDocument { code, message, request_id, region });
+        plain.or_else(|| {
+            let Named { code, message, request_id, region } = instant_xml::from_str(text).ok()?;
+            Some(ErrorDocument { code, message, request_id, region })
+        })
+    }
+}
+
+/// What an error document says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ErrorDocument {
+    pub(crate) code: Option<String>,
+    pub(crate) message: Option<String>,
+    pub(crate) request_id: Option<String>,
+    pub(crate) region: Option<String>,
+}
+
+/// As AWS writes it.
+#[derive(FromXml)]
+#[xml(rename = "Error")]
+struct Plain {
+    #[xml(rename = "Code")]
+    code: Option<String>,
+    #[xml(rename = "Message")]
+    message: Option<String>,
+    #[xml(rename = "RequestId")]
+    request_id: Option<String>,
+    #[xml(rename = "Region")]
+    region: Option<String>,
+}
+
+/// As some others do, in S3's namespace.
+#[derive(FromXml)]
+#[xml(rename = "Error", ns("http://s3.amazonaws.com/doc/2006-03-01/"))]
+struct Named {
+    #[xml(rename = "Code")]
+    code: Option<String>,
+    #[xml(rename = "Message")]
+    message: Option<String>,
+    #[xml(rename = "RequestId")]
+    request_id: Option<String>,
+    #[xml(rename = "Region")]
+    region: Option<String>,
+}
