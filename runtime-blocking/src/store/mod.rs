@@ -9,6 +9,8 @@ mod counted;
 mod local;
 mod memory;
 mod rules;
+#[cfg(feature = "s3")]
+pub mod s3;
 mod url;
 
 pub use counted::{Counted, Counts};
