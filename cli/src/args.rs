@@ -19,7 +19,7 @@ pub(crate) struct Cli {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Log")]
 pub(crate) struct LogArgs {
-    /// Store: file:///directory, or the path of one; by default ./bucketlog-data
+    /// Store: s3://bucket/prefix, file:///directory, or the path of one; by default ./bucketlog-data
     #[arg(long, global = true, env = "BUCKETLOG_STORE", value_name = "URL")]
     pub(crate) store: Option<String>,
     /// Stream: text in non-empty parts between slashes, such as `tenant/events`

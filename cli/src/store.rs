@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// Where objects lie unless `--store` says otherwise, in the working directory.
 const DEFAULT: &str = "bucketlog-data";
-const HELP: &str = "use --store file:///directory, or the path of a directory";
+const HELP: &str = "use --store s3://bucket/prefix, file:///directory, or the path of a directory";
 
 /// The log that the options name. Only a command that writes makes a missing directory.
 pub(crate) fn open_log(args: &LogArgs, may_create: bool) -> Result<Log, Failure> {

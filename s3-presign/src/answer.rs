@@ -4,7 +4,7 @@ use bucketlog_core::ids::TimestampMs;
 use bytes::Bytes;
 use http::HeaderMap;
 use instant_xml::FromXml;
-use jiff::fmt::rfc2822;
+use jiff02::fmt::rfc2822;
 
 /// What came back.
 #[derive(Clone, Debug, Default)]

@@ -72,6 +72,12 @@ impl Bucket {
         self
     }
 
+    /// Whether requests go over TLS.
+    #[must_use]
+    pub fn is_encrypted(&self) -> bool {
+        self.inner.base_url().scheme() == "https"
+    }
+
     /// Whether bodies are sent with a checksum.
     pub(crate) fn sends_checksums(&self) -> bool {
         self.checksums

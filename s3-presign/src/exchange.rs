@@ -3,7 +3,7 @@ use crate::{Bucket, HttpAnswer, SigningKeys};
 use bucketlog_core::boundary::{Fault, Request};
 use bucketlog_core::ids::TimestampMs;
 use bytes::Bytes;
-use jiff::Timestamp;
+use jiff02::Timestamp;
 use rusty_s3::S3Action;
 use std::fmt;
 use std::time::Duration;

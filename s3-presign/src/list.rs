@@ -3,7 +3,7 @@ use crate::classify::{self, Operation, unusable};
 use crate::{Bucket, Exchange, HttpAnswer, HttpRequest, SigningKeys};
 use bucketlog_core::boundary::{Fault, List, ListReply, ObjectMeta, RefusalKind, Version};
 use bucketlog_core::ids::TimestampMs;
-use jiff::Timestamp;
+use jiff02::Timestamp;
 use rusty_s3::actions::ListObjectsV2;
 use rusty_s3::actions::list_objects_v2::ListObjectsContent;
 

@@ -1,5 +1,6 @@
 //! `kill -9` at random moments: what was reported committed stays, and the log goes on.
 use crate::log::{Log, json_lines, number};
+use bucketlog_fixtures::servers::seaweedfs;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{ChildStdin, Stdio};
@@ -7,6 +8,8 @@ use std::thread;
 
 /// Kills unless `BUCKETLOG_KILLS` says otherwise.
 const KILLS: u64 = 20;
+/// The same on a real server, where each takes longer.
+const KILLS_OF_A_SERVER: u64 = 5;
 /// Lines of stdout waited for at most before a kill.
 const MOST_LINES: u64 = 6;
 /// Bytes of input at most, where a kill waits for input instead.
@@ -74,19 +77,29 @@ fn check_prefix(log: &Log, round: u64, start: u64) -> u64 {
     start + count
 }
 
-#[test]
-fn every_kill_leaves_a_dense_prefix_with_all_that_was_reported_committed() {
-    let kills = std::env::var("BUCKETLOG_KILLS").map_or(KILLS, |kills| kills.parse().expect("a number of kills"));
-    let log = Log::new();
+/// Kills one writer after the other; each takes over from the dead one.
+fn check(log: &Log, kills: u64) {
+    let kills = std::env::var("BUCKETLOG_KILLS").map_or(kills, |kills| kills.parse().expect("a number of kills"));
     let (mut start, mut reported) = (0, 0);
     for round in 0..kills {
-        let committed = append_and_kill(&log, round).unwrap_or(start);
+        let committed = append_and_kill(log, round).unwrap_or(start);
         reported += committed - start;
-        let end = check_prefix(&log, round, start);
+        let end = check_prefix(log, round, start);
         assert!(end >= committed, "round {round}: {committed} was reported, the log ends at {end}");
         start = end;
     }
     println!("{start} records survive, {reported} of them reported");
     log.append(&[], b"the log goes on\n").ok();
     assert_eq!(log.read(&["--from", &start.to_string()]), b"the log goes on\n");
+}
+
+#[test]
+fn every_kill_leaves_a_dense_prefix_with_all_that_was_reported_committed() {
+    check(&Log::new(), KILLS);
+}
+
+#[test]
+fn s3_every_kill_leaves_a_dense_prefix_on_a_real_server() {
+    let Some(server) = seaweedfs() else { return };
+    check(&Log::in_bucket(&server.endpoint(), "kills"), KILLS_OF_A_SERVER);
 }

@@ -1,5 +1,6 @@
 //! A log in a directory of its own, driven by the command.
 use crate::run::{Finished, bucketlog, run, run_with_input};
+use bucketlog_fixtures::servers::{ACCESS_KEY, BUCKET, SECRET_KEY};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,11 +9,18 @@ use tempfile::TempDir;
 /// One stream in a fresh store.
 pub(crate) struct Log {
     directory: TempDir,
+    /// Instead of the directory.
+    bucket: Option<String>,
 }
 
 impl Log {
     pub(crate) fn new() -> Self {
-        Self { directory: tempfile::tempdir().expect("a temporary directory") }
+        Self { directory: tempfile::tempdir().expect("a temporary directory"), bucket: None }
+    }
+
+    /// In a part of the test bucket of a server at this endpoint.
+    pub(crate) fn in_bucket(endpoint: &str, prefix: &str) -> Self {
+        Self { bucket: Some(format!("s3://{BUCKET}/{prefix}?endpoint={endpoint}&region=us-east-1")), ..Self::new() }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -22,7 +30,11 @@ impl Log {
     /// A subcommand on this log.
     pub(crate) fn command(&self, subcommand: &str) -> Command {
         let mut command = bucketlog();
-        command.arg(subcommand).arg("--store").arg(self.directory.path()).args(["--stream", "test/lines"]);
+        command.arg(subcommand).args(["--stream", "test/lines"]).arg("--store");
+        match &self.bucket {
+            None => command.arg(self.directory.path()),
+            Some(url) => command.env("AWS_ACCESS_KEY_ID", ACCESS_KEY).env("AWS_SECRET_ACCESS_KEY", SECRET_KEY).arg(url),
+        };
         command
     }
 

@@ -10,6 +10,8 @@ pub mod doctor;
 mod local;
 mod memory;
 mod rules;
+#[cfg(feature = "s3")]
+pub mod s3;
 mod url;
 
 pub use counted::{Counted, Counts};

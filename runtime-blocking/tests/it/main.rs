@@ -10,6 +10,8 @@ mod log;
 mod memory;
 mod reader;
 mod requests;
+#[cfg(feature = "s3")]
+mod s3;
 mod store_url;
 #[cfg(feature = "tracing")]
 mod traces;

@@ -24,11 +24,14 @@ fn a_memory_url_names_a_fresh_store() {
 #[test]
 fn other_urls_are_refused_with_what_this_build_knows() {
     let table = [
-        ("s3://bucket/prefix", "unsupported scheme `s3`; this build knows file:// and memory:"),
-        ("/plain/path", "a store URL begins with a scheme; this build knows file:// and memory:"),
+        ("ftp://host/path", "unsupported scheme `ftp`; this build knows file://, memory: and s3://"),
+        ("/plain/path", "a store URL begins with a scheme; this build knows file://, memory: and s3://"),
         ("file:relative", "a file URL needs an absolute path: file:///path"),
         ("file://host/path", "a file URL needs an absolute path: file:///path"),
         ("file://", "a file URL needs an absolute path: file:///path"),
+        ("s3://", "an S3 URL is s3://bucket/prefix?endpoint=…&region=…, and never holds keys"),
+        ("s3://key:secret@bucket", "an S3 URL is s3://bucket/prefix?endpoint=…&region=…, and never holds keys"),
+        ("s3://bucket?endpoint=nonsense&region=r", "the endpoint is no http or https URL of a host"),
         ("memory:name", "`memory:` stands alone: a store in memory has no name"),
     ];
     for (url, expected) in table {

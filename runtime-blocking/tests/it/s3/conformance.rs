@@ -1,0 +1,59 @@
+//! One suite, every S3 store.
+use super::{options, scripted, scripted_with};
+use bucketlog_blocking::store::conformance::{Report, check};
+use bucketlog_blocking::store::s3::{Dialect, S3, S3Options};
+use bucketlog_fixtures::servers::{Conditions, seaweedfs};
+
+#[track_caller]
+fn assert_passed(report: &Report) {
+    assert!(report.passed(), "{report}");
+}
+
+#[test]
+fn a_scripted_server_conforms() {
+    let (_server, store) = scripted();
+    assert_passed(&check(&store, "some/prefix"));
+}
+
+#[test]
+fn a_prefix_changes_nothing() {
+    let (server, store) =
+        scripted_with(Conditions::Atomic, |options| S3Options { prefix: "a b/".to_owned(), ..options });
+    assert_passed(&check(&store, "some/prefix"));
+    assert!(server.seen().iter().all(|seen| seen.target.contains("a%20b")), "every request is below the prefix");
+}
+
+#[test]
+fn c01_a_store_that_wants_bare_tags_conforms_in_its_dialect() {
+    let (_server, store) =
+        scripted_with(Conditions::Unquoted, |options| S3Options { dialect: Some(Dialect::CephRgw), ..options });
+    assert_passed(&check(&store, "some/prefix"));
+}
+
+/// It sorts by folders, not by bytes: `b/1` before `b-c`. Nothing that a log does rests on listings.
+#[test]
+fn seaweedfs_conforms_but_for_the_order_of_its_listings() {
+    let Some(server) = seaweedfs() else { return };
+    let store = S3::open(options(&server.endpoint())).unwrap();
+    let report = check(&store, "conformance/seaweedfs");
+    let failed: Vec<_> = report.failures().map(|(name, _)| name).collect();
+    assert_eq!(failed, ["list-is-ascending", "list-prefix-is-text", "list-after", "list-pages"], "{report}");
+}
+
+#[test]
+fn b09_a_store_that_ignores_conditions_fails_by_name() {
+    let (_server, store) = scripted_with(Conditions::Ignored, |options| options);
+    let report = check(&store, "some/prefix");
+    for check in ["create-twice-is-refused", "swap-with-stale-version-is-refused", "racing-creates-have-one-winner"] {
+        assert!(report.failures().any(|(failed, _)| failed == check), "{check} passes:\n{report}");
+    }
+}
+
+#[test]
+fn b10_a_store_that_races_fails_where_writes_race_and_only_there() {
+    let (_server, store) = scripted_with(Conditions::Racy, |options| options);
+    let report = check(&store, "some/prefix");
+    let failed: Vec<_> = report.failures().map(|(name, _)| name).collect();
+    assert!(failed.contains(&"racing-creates-have-one-winner"), "{report}");
+    assert!(failed.iter().all(|name| name.starts_with("racing-")), "{report}");
+}
