@@ -172,3 +172,32 @@ pub enum S3OpenError {
     #[error(transparent)]
     Keys(NoKeys),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_of_a_url_is_heard() {
+        let url =
+            "s3://logs/a%20b/c/?endpoint=http://localhost:9000&region=r&profile=p&style=virtual&dialect=bare-tags";
+        let options = S3Options::from_url(url).unwrap();
+        assert_eq!((options.bucket.as_str(), options.prefix.as_str()), ("logs", "a b/c/"));
+        assert_eq!((options.endpoint.as_deref(), options.region.as_str()), (Some("http://localhost:9000"), "r"));
+        assert_eq!((options.style, options.dialect), (Some(Style::VirtualHost), Dialect::BareTags));
+        assert!(format!("{:?}", options.credentials).contains("name: \"p\""), "{:?}", options.credentials);
+    }
+
+    #[test]
+    fn a_bucket_alone_has_no_prefix() {
+        assert_eq!(S3Options::from_url("s3://logs?region=r").unwrap().prefix, "");
+        assert_eq!(S3Options::from_url("s3://logs/?region=r").unwrap().prefix, "");
+    }
+
+    #[test]
+    fn an_unknown_parameter_or_value_is_named() {
+        for (url, name) in [("s3://logs?regoin=r", "regoin"), ("s3://logs?style=other", "style")] {
+            assert_eq!(S3Options::from_url(url).unwrap_err(), S3OpenError::Parameter(name.to_owned()));
+        }
+    }
+}
