@@ -179,12 +179,11 @@ mod tests {
 
     #[test]
     fn every_part_of_a_url_is_heard() {
-        let url =
-            "s3://logs/a%20b/c/?endpoint=http://localhost:9000&region=r&profile=p&style=virtual&dialect=bare-tags";
+        let url = "s3://logs/a%20b/c/?endpoint=http://localhost:9000&region=r&profile=p&style=virtual&dialect=ceph";
         let options = S3Options::from_url(url).unwrap();
         assert_eq!((options.bucket.as_str(), options.prefix.as_str()), ("logs", "a b/c/"));
         assert_eq!((options.endpoint.as_deref(), options.region.as_str()), (Some("http://localhost:9000"), "r"));
-        assert_eq!((options.style, options.dialect), (Some(Style::VirtualHost), Dialect::BareTags));
+        assert_eq!((options.style, options.dialect), (Some(Style::VirtualHost), Some(Dialect::CephRgw)));
         assert!(format!("{:?}", options.credentials).contains("name: \"p\""), "{:?}", options.credentials);
     }
 
