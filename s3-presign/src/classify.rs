@@ -1,6 +1,6 @@
 //! What an answer that is no success means: one table for all stores.
 //!
-//! Sources: the notes on providers behind each row are summed up in `docs/stores.md`. The first row that fits counts.
+//! The first row that fits counts. Rows that look odd say which store they come from.
 use crate::HttpAnswer;
 use crate::answer::ErrorDocument;
 use bucketlog_core::boundary::{Cause, Fault, Refusal, RefusalKind};
@@ -101,7 +101,8 @@ pub const TABLE: &[Row] = &[
     row((409, 409), &[], Meaning::Invalid),
     row((404, 404), &["NoSuchBucket"], Meaning::NoBucket),
     row((404, 404), &[], Meaning::NotFound),
-    row((301, 308), &[], Meaning::Elsewhere),
+    row((300, 303), &[], Meaning::Elsewhere),
+    row((305, 308), &[], Meaning::Elsewhere),
     row((400, 400), &["AuthorizationHeaderMalformed", "AuthorizationQueryParametersError"], Meaning::Elsewhere),
     row((400, 501), &["NotImplemented", "MethodNotAllowed"], Meaning::Unsupported),
     row((405, 405), &[], Meaning::Unsupported),

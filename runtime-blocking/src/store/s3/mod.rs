@@ -57,7 +57,7 @@ impl S3 {
         let keys = self.keys.keys(now, until).map_err(|error| Fault::not_sent(error.to_string()))?;
         let now = rules::timestamp(now);
         let theirs = TimestampMs(now.0.saturating_add(self.offset.load(Relaxed)));
-        let sent = request.to_http(&self.bucket, keys.map(signing).as_ref(), theirs);
+        let sent = request.to_http(&self.bucket, keys.as_ref().map(signing).as_ref(), theirs);
         let headers: Vec<_> = sent.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let wired = Sent { method: sent.method, url: &sent.url, headers: &headers, body: &sent.body };
         let answer = self.wire.exchange(&wired, sent.max_answer, until).map_err(|lost| match lost {
@@ -77,7 +77,7 @@ impl S3 {
     }
 }
 
-fn signing(keys: Keys) -> SigningKeys {
+fn signing(keys: &Keys) -> SigningKeys {
     SigningKeys::new(&keys.access_key, &keys.secret_key, keys.session_token.as_deref())
 }
 
