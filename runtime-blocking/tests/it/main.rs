@@ -1,12 +1,15 @@
 //! Integration tests of the blocking driver.
+#![cfg(not(any(loom, shuttle)))]
 mod conformance;
 mod counted;
 mod drops;
+mod executors;
 mod flawed;
 mod initialize;
 mod local_dir;
 mod log;
 mod memory;
+mod model;
 mod reader;
 mod requests;
 mod store_url;
