@@ -11,7 +11,9 @@ use std::sync::PoisonError;
 pub(crate) use std::sync::{Arc, Weak};
 use std::time::Duration;
 pub(crate) use system::sync::{Condvar, Mutex, MutexGuard};
-pub(crate) use system::{thread, thread_local};
+#[cfg(not(loom))]
+pub(crate) use system::thread;
+pub(crate) use system::thread_local;
 
 /// Locks. No state here is left half-changed by a panic, so a poisoned lock means nothing.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -54,6 +56,40 @@ mod timed {
 
     pub(super) fn park(timeout: Duration) {
         thread::park_timeout(timeout);
+    }
+}
+
+/// Threads whose unparks are kept. Loom forgets one that comes while the thread waits for a lock.
+#[cfg(loom)]
+pub(crate) mod thread {
+    use super::{Arc, Condvar, Mutex, PoisonError, lock, thread_local};
+    pub(crate) use loom::thread::Builder;
+
+    thread_local! {
+        static CURRENT: Thread = Thread(Arc::new((Mutex::new(false), Condvar::new())));
+    }
+
+    #[derive(Clone)]
+    pub(crate) struct Thread(Arc<(Mutex<bool>, Condvar)>);
+
+    impl Thread {
+        pub(crate) fn unpark(&self) {
+            *lock(&self.0.0) = true;
+            self.0.1.notify_one();
+        }
+    }
+
+    pub(crate) fn current() -> Thread {
+        CURRENT.with(Clone::clone)
+    }
+
+    pub(crate) fn park() {
+        let Thread(state) = current();
+        let mut unparked = lock(&state.0);
+        while !*unparked {
+            unparked = state.1.wait(unparked).unwrap_or_else(PoisonError::into_inner);
+        }
+        *unparked = false;
     }
 }
 

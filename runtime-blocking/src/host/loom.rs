@@ -4,13 +4,14 @@ use super::park::{park, waker};
 use super::{Help, Host, Limits, News, Pool, Role, Waiters};
 use crate::clock::Clock;
 use crate::store::{Memory, Store};
-use crate::sync::{Arc, Mutex, lock, thread};
+use crate::sync::{Arc, Mutex, lock};
+use ::loom::thread;
 use bucketlog_core::boundary::{Command, Completion, Create, Machine, MonoTime, Now, Op, Stat};
 use std::task::{Poll, Waker};
 
 fn check(model: impl Fn() + Send + Sync + 'static) {
     let mut builder = ::loom::model::Builder::new();
-    builder.preemption_bound = Some(2);
+    builder.preemption_bound = Some(3);
     builder.check(model);
 }
 

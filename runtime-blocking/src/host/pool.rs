@@ -141,7 +141,7 @@ impl Pool {
         &self.0.0
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, not(any(loom, shuttle))))]
     pub(super) fn threads(&self) -> usize {
         lock(&self.shared().state).staff.hired
     }
