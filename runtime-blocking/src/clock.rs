@@ -28,7 +28,18 @@ impl Clock {
     }
 
     pub(crate) fn mono(&self) -> MonoTime {
-        MonoTime::default().after(self.origin.elapsed())
+        MonoTime::default().after(self.elapsed())
+    }
+
+    #[cfg(not(any(loom, shuttle)))]
+    fn elapsed(&self) -> Duration {
+        self.origin.elapsed()
+    }
+
+    #[cfg(any(loom, shuttle))]
+    #[expect(clippy::unused_self, reason = "stands in for the method above")]
+    fn elapsed(&self) -> Duration {
+        crate::sync::elapsed()
     }
 
     /// A moment of the machines' scale as the standard library knows it.

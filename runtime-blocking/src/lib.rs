@@ -63,6 +63,8 @@ pub mod writer;
 mod clock;
 mod entropy;
 mod host;
+#[cfg(all(test, shuttle))]
+mod shuttle;
 mod sync;
 mod trace;
 

@@ -9,9 +9,11 @@
 mod execute;
 mod hosted;
 mod lanes;
+#[cfg(all(test, loom))]
+mod loom;
 mod park;
 mod pool;
-#[cfg(test)]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests;
 mod timers;
 mod waiters;

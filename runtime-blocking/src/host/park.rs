@@ -1,8 +1,9 @@
 //! A waiting thread looks like a waiting task.
-use crate::sync::Arc;
+use crate::sync::thread::{self, Thread};
+use crate::sync::{Arc, thread_local};
 use std::task::{Wake, Waker};
-use std::thread::{self, Thread};
-use std::time::Duration;
+
+pub(super) use crate::sync::park;
 
 struct Unpark(Thread);
 
@@ -23,12 +24,4 @@ thread_local! {
 /// Ends the current thread's [`park`], also one that begins later.
 pub(super) fn waker() -> Waker {
     WAKER.with(Waker::clone)
-}
-
-/// Waits for the thread's waker; may end early.
-pub(super) fn park(timeout: Option<Duration>) {
-    match timeout {
-        None => thread::park(),
-        Some(timeout) => thread::park_timeout(timeout),
-    }
 }

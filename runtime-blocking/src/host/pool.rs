@@ -6,11 +6,10 @@ use super::timers::Timers;
 use crate::clock::Clock;
 use crate::metrics::MetricsSink;
 use crate::store::Store;
-use crate::sync::{Arc, Condvar, Mutex, MutexGuard, Weak, lock, wait};
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard, Weak, lock, thread, wait};
 use bucketlog_core::boundary::{Command, Completion, MonoTime, OpId};
 use bucketlog_core::format::segment::BlockCodec;
 use std::fmt;
-use std::thread;
 
 /// A machine as the pool sees it.
 pub(super) trait Driven: Send + Sync {
@@ -142,7 +141,7 @@ impl Pool {
         &self.0.0
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, not(any(loom, shuttle))))]
     pub(super) fn threads(&self) -> usize {
         lock(&self.shared().state).staff.hired
     }
@@ -252,7 +251,7 @@ impl Shared {
     }
 
     /// Waits for something to do; `None` at the end of the pool.
-    fn next_task<'p>(self: &'p Arc<Self>, mut state: MutexGuard<'_, State>) -> Option<Task<'p>> {
+    fn next_task<'p>(self: &'p Arc<Self>, mut state: MutexGuard<'p, State>) -> Option<Task<'p>> {
         loop {
             let now = self.executor.clock.mono();
             if let Some(host) = state.timers.take_due(now) {
@@ -271,12 +270,12 @@ impl Shared {
     }
 
     /// Sleeps until called; until the earliest deadline, if no other worker watches it.
-    fn sleep<'a>(&self, mut state: MutexGuard<'a, State>, now: MonoTime) -> MutexGuard<'a, State> {
+    fn sleep<'a>(&'a self, mut state: MutexGuard<'a, State>, now: MonoTime) -> MutexGuard<'a, State> {
         let staff = &state.staff;
         let watch = state.timers.earliest().filter(|due| staff.watch.is_none_or(|watch| *due < watch));
         state.staff.watch = watch.or(state.staff.watch);
         state.staff.idle += 1;
-        state = wait(&self.work, state, watch.map(|due| due.since(now)));
+        state = wait(&self.work, &self.state, state, watch.map(|due| due.since(now)));
         state.staff.awake();
         if watch.is_some() && state.staff.watch == watch {
             state.staff.watch = None;

@@ -46,7 +46,7 @@ impl<K: Ord + Copy> Waiters<K> {
         woken.extend(std::mem::take(&mut self.wakers).into_values());
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, not(any(loom, shuttle))))]
     pub(crate) fn len(&self) -> usize {
         self.wakers.len()
     }

@@ -1,13 +1,16 @@
 //! Integration tests of the blocking driver.
+#![cfg(not(any(loom, shuttle)))]
 mod conformance;
 mod counted;
 mod doctor;
 mod drops;
+mod executors;
 mod flawed;
 mod initialize;
 mod local_dir;
 mod log;
 mod memory;
+mod model;
 mod reader;
 mod requests;
 #[cfg(feature = "s3")]
