@@ -31,7 +31,10 @@ fn other_urls_are_refused_with_what_this_build_knows() {
         ("file://", "a file URL needs an absolute path: file:///path"),
         ("s3://", "an S3 URL is s3://bucket/prefix?endpoint=…&region=…, and never holds keys"),
         ("s3://key:secret@bucket", "an S3 URL is s3://bucket/prefix?endpoint=…&region=…, and never holds keys"),
-        ("s3://bucket?endpoint=nonsense&region=r", "the endpoint is no http or https URL of a host"),
+        (
+            "s3://bucket?endpoint=nonsense&region=r",
+            "the endpoint is no URL with a host, such as https://s3.eu-west-1.amazonaws.com",
+        ),
         ("memory:name", "`memory:` stands alone: a store in memory has no name"),
     ];
     for (url, expected) in table {
