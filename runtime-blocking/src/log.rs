@@ -13,6 +13,7 @@ use bucketlog_core::ids::{Lsn, Partition};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::available_parallelism;
 
 /// Options that all handles of a log share.
@@ -28,6 +29,9 @@ pub struct LogOptions {
     pub max_uploads: usize,
     /// Where the objects lie; by default under `objlog` (objlog formats 3).
     pub prefixes: Prefixes,
+    /// Whether the first writer of this log makes sure, with two requests more, that the store refuses swaps whose
+    /// condition is false ([`WriterOptions::prove_store`]); default yes.
+    pub prove_store: bool,
     /// Receives what the machines report; default none.
     pub metrics: Option<Arc<dyn MetricsSink>>,
 }
@@ -35,7 +39,14 @@ pub struct LogOptions {
 impl Default for LogOptions {
     fn default() -> Self {
         let cpu_threads = available_parallelism().map_or(1, usize::from);
-        Self { threads: 8, cpu_threads, max_uploads: 4, prefixes: Prefixes::default(), metrics: None }
+        Self {
+            threads: 8,
+            cpu_threads,
+            max_uploads: 4,
+            prefixes: Prefixes::default(),
+            prove_store: true,
+            metrics: None,
+        }
     }
 }
 
@@ -63,6 +74,8 @@ pub struct Log {
     pool: Pool,
     stream: StreamId,
     prefixes: Arc<Prefixes>,
+    /// Whether the store is still to be proven.
+    unproven: Arc<AtomicBool>,
 }
 
 impl Log {
@@ -79,7 +92,8 @@ impl Log {
         let limits =
             Limits { threads: options.threads, computations: options.cpu_threads, uploads: options.max_uploads };
         let pool = Pool::new(store, Clock::system(), limits, options.metrics);
-        Self { pool, stream, prefixes: Arc::new(options.prefixes) }
+        let unproven = Arc::new(AtomicBool::new(options.prove_store));
+        Self { pool, stream, prefixes: Arc::new(options.prefixes), unproven }
     }
 
     /// The stream's name.
@@ -94,12 +108,17 @@ impl Log {
     /// # Errors
     /// A bad option, or a claim that failed. A claim that ended without an answer may yet fence the present owner.
     pub fn writer(&self, partition: Partition, options: WriterOptions) -> Result<Writer, OpenError> {
-        Writer::claim(&self.pool, self.keys(partition), options)?.opened()
+        self.claim(partition, options)?.opened()
     }
 
     /// [`Log::writer`] for tasks.
     pub fn writer_async(&self, partition: Partition, options: WriterOptions) -> OpenFuture {
-        OpenFuture::new(Writer::claim(&self.pool, self.keys(partition), options))
+        OpenFuture::new(self.claim(partition, options))
+    }
+
+    fn claim(&self, partition: Partition, mut options: WriterOptions) -> Result<Writer, OpenError> {
+        options.prove_store |= self.unproven.swap(false, Ordering::Relaxed);
+        Writer::claim(&self.pool, self.keys(partition), options)
     }
 
     /// A reader of a partition. It makes no request before it is asked.

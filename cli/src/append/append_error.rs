@@ -69,6 +69,9 @@ fn halted(cause: &HaltCause, extent: &str, bounds: Option<(Lsn, Lsn)>) -> Failur
         HaltCause::Unreachable { .. } => {
             Failure::new("unreachable", what, "check the store, then append the records that are not safe")
         }
+        HaltCause::ConditionsIgnored { .. } => {
+            Failure::new("unfit_store", what, "use another store; `bucketlog doctor` says what is wrong with this one")
+        }
         HaltCause::Refused { .. } => Failure::new("refused", what, "check the permissions in the store"),
         _ => Failure::new("halted", what, "append the records that are not safe"),
     };

@@ -21,10 +21,25 @@ pub(super) struct Claim {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Step {
-    Read { at: MonoTime },
+    Read {
+        at: MonoTime,
+    },
     Reading,
-    Swap { at: MonoTime },
+    Swap {
+        at: MonoTime,
+    },
     Swapping,
+    /// The claim has won; now the store must refuse a swap.
+    Prove(Box<Proof>),
+    Proving(Box<Proof>),
+}
+
+/// A claim that has won, and a swap of the same head that must fail.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Proof {
+    head: Head,
+    token: Version,
+    condition: SwapCondition,
 }
 
 /// A head that names this writer, and the version it would replace; `None` is a key without an object.
@@ -41,9 +56,10 @@ impl Claim {
     }
 
     pub(super) fn deadline(&self) -> Option<MonoTime> {
-        match self.step {
-            Step::Read { at } | Step::Swap { at } => Some(at),
-            Step::Reading | Step::Swapping => None,
+        match &self.step {
+            Step::Read { at } | Step::Swap { at } => Some(*at),
+            Step::Prove(_) => Some(MonoTime(0)),
+            Step::Reading | Step::Swapping | Step::Proving(_) => None,
         }
     }
 }
@@ -51,18 +67,24 @@ impl Claim {
 impl Writer {
     pub(super) fn poll_claim(&mut self, now: Now) -> Option<Command> {
         let claim = self.claim.as_mut()?;
-        match claim.step {
-            Step::Read { at } if at <= now.mono => {
+        match &claim.step {
+            Step::Read { at } if *at <= now.mono => {
                 claim.step = Step::Reading;
                 Some(self.get_head(now, Note::ClaimRead))
             }
-            Step::Swap { at } if at <= now.mono => {
+            Step::Swap { at } if *at <= now.mono => {
                 claim.step = Step::Swapping;
                 let Candidate { bytes, token, .. } = claim.candidate.clone()?;
                 let condition = token.map_or(SwapCondition::Absent, SwapCondition::Matches);
                 Some(self.swap_head(now, Note::ClaimSwap, bytes, condition))
             }
-            Step::Read { .. } | Step::Swap { .. } | Step::Reading | Step::Swapping => None,
+            Step::Prove(proof) => {
+                let proof = proof.clone();
+                let (bytes, condition) = (proof.head.encode(), proof.condition.clone());
+                claim.step = Step::Proving(proof);
+                Some(self.swap_head(now, Note::ClaimProof, bytes, condition))
+            }
+            Step::Read { .. } | Step::Swap { .. } | Step::Reading | Step::Swapping | Step::Proving(_) => None,
         }
     }
 
@@ -75,7 +97,9 @@ impl Writer {
         let Some(claim) = self.claim.as_mut() else { return };
         let Some(candidate) = claim.candidate.take() else { return self.rebuild_claim(now, found) };
         match &found {
-            Some((head, token)) if owns(head, &candidate.head) => self.acquired(head.clone(), token.clone()),
+            Some((head, token)) if owns(head, &candidate.head) => {
+                self.won(head.clone(), token.clone(), candidate.token);
+            }
             None if candidate.token.is_some() => self.halt(self.head_gone()),
             _ if candidate.token.as_ref() == found.as_ref().map(|(_, token)| token) => {
                 claim.candidate = Some(candidate);
@@ -125,7 +149,7 @@ impl Writer {
         match result {
             Ok(SwapReply { version: Some(token) }) => {
                 let Some(candidate) = claim.candidate.take() else { return };
-                self.acquired(candidate.head, token);
+                self.won(candidate.head, token, candidate.token);
             }
             // The head must be read: for the version the store did not tell, or for who owns it now.
             Ok(SwapReply { version: None }) => {
@@ -141,6 +165,32 @@ impl Writer {
                 }
                 _ => self.claim_again(now, "claiming", fault, |at| Step::Swap { at }),
             },
+        }
+    }
+
+    /// The head names this writer; `stale` is the version that its claim replaced.
+    fn won(&mut self, head: Head, token: Version, stale: Option<Version>) {
+        match &mut self.claim {
+            Some(claim) if self.options.prove_store => {
+                let condition = stale.map_or(SwapCondition::Absent, SwapCondition::Matches);
+                claim.step = Step::Prove(Box::new(Proof { head, token, condition }));
+            }
+            _ => self.acquired(head, token),
+        }
+    }
+
+    /// A store that took a swap with a false condition is not fit. Whatever else it answered proves nothing against it:
+    /// a swap that it did not take, or takes later, has a condition that stays false.
+    pub(super) fn claim_proved(&mut self, result: Result<SwapReply, Fault>) {
+        let Some(Claim { step: Step::Proving(proof), .. }) = self.claim.clone() else { return };
+        if result.is_ok() {
+            return self.halt(HaltCause::ConditionsIgnored { key: self.head_name() });
+        }
+        match (&mut self.claim, &proof.condition) {
+            (Some(claim), SwapCondition::Matches(_)) => {
+                claim.step = Step::Prove(Box::new(Proof { condition: SwapCondition::Absent, ..*proof }));
+            }
+            _ => self.acquired(proof.head, proof.token),
         }
     }
 

@@ -129,6 +129,12 @@ pub enum HaltCause {
         /// Claims tried.
         attempts: u32,
     },
+    /// The store took a write whose condition was false ([`super::WriterOptions::prove_store`]).
+    #[error("the store ignores conditions: it took a swap of {key} that it had to refuse; no log is safe there")]
+    ConditionsIgnored {
+        /// Key of the head.
+        key: Arc<str>,
+    },
     /// The head was deleted.
     #[error("the head {key} is gone; it is never re-created by a writer, restore it first")]
     HeadGone {

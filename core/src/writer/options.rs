@@ -44,6 +44,10 @@ pub struct WriterOptions {
     /// Unknown outcomes of one swap before the writer takes over from itself, which kills every older request that
     /// might still land. Default 4.
     pub self_takeover_after: u32,
+    /// Whether a claim that won is followed by two swaps of the same bytes whose conditions are false, which the store
+    /// must refuse: one that takes them would let a fenced writer overwrite its successor. Two requests more per open.
+    /// Default off.
+    pub prove_store: bool,
     /// Whether [`super::WriterEvent::Metric`] is emitted. Default off.
     pub metrics: bool,
 }
@@ -104,6 +108,7 @@ impl Default for WriterOptions {
             backoff: Backoff::default(),
             claim_attempts: 32,
             self_takeover_after: 4,
+            prove_store: false,
             metrics: false,
         }
     }

@@ -203,6 +203,7 @@ impl Scene {
             "max_group" => self.options.max_group = number,
             "max_records" => self.options.batch.max_records = number,
             "max_age_ms" => self.options.batch.max_age = Some(Duration::from_millis(number.into())),
+            "prove_store" => self.options.prove_store = true,
             "claim_attempts" => self.options.claim_attempts = number,
             "commit_interval_ms" => self.options.commit_interval = Duration::from_millis(number.into()),
             "pending_bytes" => {
@@ -221,6 +222,10 @@ impl Scene {
         let now = self.now;
         let fault = match answer {
             "ok" => None,
+            "taken" => {
+                self.bucket.ignores_a_condition = true;
+                None
+            }
             "hold" => return self.held.push_back(command),
             "expired" => {
                 self.ghosts.extend(Write::of(&command));
@@ -380,6 +385,7 @@ fn describe(event: &WriterEvent) -> String {
             let cause = match &halted.cause {
                 HaltCause::Superseded { epoch, .. } => format!("superseded by epoch {epoch}"),
                 HaltCause::Contended { epoch, attempts, .. } => format!("contended by epoch {epoch} after {attempts}"),
+                HaltCause::ConditionsIgnored { .. } => "conditions-ignored".into(),
                 HaltCause::HeadGone { .. } => "head-gone".into(),
                 HaltCause::HeadRolledBack { seen, found, .. } => format!("rolled-back {seen} to {found}"),
                 HaltCause::Corrupt { .. } => "corrupt".into(),

@@ -11,6 +11,7 @@ mod local_dir;
 mod log;
 mod memory;
 mod model;
+mod prove_store;
 mod reader;
 mod requests;
 #[cfg(feature = "s3")]

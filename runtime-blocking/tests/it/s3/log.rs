@@ -82,3 +82,11 @@ fn a_log_on_seaweedfs_is_written_taken_over_and_read() {
     let read: Vec<_> = reader.iter(Lsn(0)).map(|item| item.unwrap().1).collect();
     assert_eq!(read, [record(1), record(2)]);
 }
+
+#[test]
+fn b09_a_server_that_ignores_conditions_is_refused_at_open() {
+    let (_server, store) = scripted_with(Conditions::Ignored, |options| options);
+    let log = Log::open(Arc::new(store), StreamId::new("s3/ignored").unwrap(), Default::default());
+    let error = log.writer(PARTITION, Default::default()).unwrap_err();
+    assert!(error.to_string().contains("ignores conditions"), "{error}");
+}
