@@ -19,9 +19,9 @@ const PARTITION: Partition = Partition(0);
 struct Acknowledged(Arc<Mutex<BTreeMap<Lsn, Record>>>);
 
 impl Acknowledged {
-    fn add(&self, lsn: Lsn, record: Record) {
+    fn add(&self, lsn: Lsn, record: &Record) {
         let known = self.0.lock().unwrap().insert(lsn, record.clone());
-        assert!(known.is_none_or(|known| known == record), "two records were acknowledged at {lsn}");
+        assert!(known.is_none_or(|known| known == *record), "two records were acknowledged at {lsn}");
     }
 }
 
@@ -60,7 +60,7 @@ fn wait(durability: Durability, lsn: Lsn, record: Record, acknowledged: &Acknowl
     thread::spawn(move || {
         let durable = if by_future { block_on(durability.into_future()) } else { durability.wait() };
         if durable.is_ok() {
-            acknowledged.add(lsn, record);
+            acknowledged.add(lsn, &record);
         }
     })
 }
@@ -80,7 +80,7 @@ fn own(log: &Log, owner: u32, acknowledged: &Acknowledged) {
             }
             1 => {
                 if let Ok(lsn) = writer.append_durable(record.clone()) {
-                    acknowledged.add(lsn, record);
+                    acknowledged.add(lsn, &record);
                 }
             }
             2 => {
@@ -89,7 +89,7 @@ fn own(log: &Log, owner: u32, acknowledged: &Acknowledged) {
             }
             3 => {
                 if writer.flush().is_ok() {
-                    accepted.drain(..).for_each(|(lsn, record)| acknowledged.add(lsn, record));
+                    accepted.drain(..).for_each(|(lsn, record)| acknowledged.add(lsn, &record));
                 }
             }
             _ => {
@@ -102,7 +102,7 @@ fn own(log: &Log, owner: u32, acknowledged: &Acknowledged) {
     }
     let ended = end(writer);
     if ended {
-        accepted.drain(..).for_each(|(lsn, record)| acknowledged.add(lsn, record));
+        accepted.drain(..).for_each(|(lsn, record)| acknowledged.add(lsn, &record));
     }
     waits.into_iter().for_each(|wait| wait.join().unwrap());
 }
