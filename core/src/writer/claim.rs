@@ -181,9 +181,9 @@ impl Writer {
 
     /// A store that took a swap with a false condition is not fit. Whatever else it answered proves nothing against it:
     /// a swap that it did not take, or takes later, has a condition that stays false.
-    pub(super) fn claim_proved(&mut self, result: Result<SwapReply, Fault>) {
+    pub(super) fn claim_proved(&mut self, was_taken: bool) {
         let Some(Claim { step: Step::Proving(proof), .. }) = self.claim.clone() else { return };
-        if result.is_ok() {
+        if was_taken {
             return self.halt(HaltCause::ConditionsIgnored { key: self.head_name() });
         }
         match (&mut self.claim, &proof.condition) {

@@ -3,6 +3,7 @@ use super::{impatient, options, scripted, scripted_with};
 use crate::world::{PARTITION, log_on, record, writer};
 use bucketlog_blocking::reader::ReaderOptions;
 use bucketlog_blocking::store::s3::S3;
+use bucketlog_blocking::writer::WriterOptions;
 use bucketlog_blocking::{Log, LogOptions, StreamId};
 use bucketlog_core::ids::Lsn;
 use bucketlog_fixtures::servers::{Act, Conditions, Reply, Scripted, seaweedfs};
@@ -86,7 +87,7 @@ fn a_log_on_seaweedfs_is_written_taken_over_and_read() {
 #[test]
 fn b09_a_server_that_ignores_conditions_is_refused_at_open() {
     let (_server, store) = scripted_with(Conditions::Ignored, |options| options);
-    let log = Log::open(Arc::new(store), StreamId::new("s3/ignored").unwrap(), Default::default());
-    let error = log.writer(PARTITION, Default::default()).unwrap_err();
+    let log = Log::open(Arc::new(store), StreamId::new("s3/ignored").unwrap(), LogOptions::default());
+    let error = log.writer(PARTITION, WriterOptions::default()).unwrap_err();
     assert!(error.to_string().contains("ignores conditions"), "{error}");
 }
