@@ -135,7 +135,9 @@ impl ReaderProcess {
         let is_true = match error {
             ReadError::Expired { oldest, .. } => {
                 (self.cursor, self.hash) = (self.cursor.max(*oldest), None);
-                asked.from < *oldest && context.log.head().is_some_and(|head| *oldest <= head.oldest_lsn)
+                // A head that was put back may begin earlier than the one that the reader saw.
+                let has_begun_there = context.log.head().is_some_and(|head| *oldest <= head.oldest_lsn);
+                asked.from < *oldest && (has_begun_there || context.log.was_restored())
             }
             ReadError::Corrupt { .. } => context.excuses.damage,
             ReadError::RolledBack { .. } => context.log.was_restored(),
