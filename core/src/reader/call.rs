@@ -164,6 +164,9 @@ impl Call {
     fn enter(&mut self, head: Arc<Head>) -> Result<Option<Answer>, ReadError> {
         let verdict = self.verdict.take();
         if let Some(requested) = self.goal.position().filter(|lsn| *lsn < head.oldest_lsn) {
+            if mutant("what has expired is not yet written") {
+                return Err(ReadError::NotYet { requested, next: head.next_lsn });
+            }
             return Err(ReadError::Expired { requested, oldest: head.oldest_lsn, next: head.next_lsn });
         }
         if let Some(verdict) = verdict {

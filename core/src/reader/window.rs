@@ -9,6 +9,7 @@ use crate::format::catalog::Head;
 use crate::format::segment::{DecodedBlock, Record};
 use crate::format::{FormatError, FormatErrorKind, Section};
 use crate::ids::Lsn;
+use crate::mutant::mutant;
 use std::collections::VecDeque;
 
 /// The records from one position on, up to a limit, under one head.
@@ -35,8 +36,9 @@ impl Window {
     pub(super) fn new(head: &Head, from: Lsn, limit: ReadLimit, first: Option<Part>) -> Self {
         let end = from.0.saturating_add(limit.records.into()).min(head.next_lsn.0);
         let parts: VecDeque<Part> = first.into_iter().filter(|part| part.entry.last_lsn >= from).collect();
+        let at = Lsn(from.0 + u64::from(mutant("a read begins one record late")));
         Self {
-            at: from,
+            at,
             end: Lsn(end),
             ahead: parts.back().map_or(from, |part| Lsn(part.entry.last_lsn.0 + 1)),
             max_bytes: limit.bytes,
@@ -157,6 +159,9 @@ impl Window {
                 return;
             }
             self.bytes = bytes.min(self.max_bytes);
+            if mutant("a read gives a record twice") {
+                self.records.push((self.at, record.clone()));
+            }
             self.records.push((self.at, record));
             self.at = Lsn(self.at.0 + 1);
         }

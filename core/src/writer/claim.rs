@@ -135,6 +135,15 @@ impl Writer {
                 if mutant("a claim keeps the epoch") && epoch > Epoch(0) {
                     head.writer_epoch = epoch;
                 }
+                if mutant("a claim skips an epoch") {
+                    head.writer_epoch.0 += 1;
+                }
+                if mutant("a claim forgets the last segment") {
+                    head.last_segment = None;
+                }
+                if mutant("a claim keeps the generation") {
+                    head.generation.0 -= 1;
+                }
                 let Some(claim) = self.claim.as_mut() else { return };
                 claim.rounds += 1;
                 claim.step = Step::Swap { at: now.mono };
@@ -155,16 +164,27 @@ impl Writer {
             Ok(SwapReply { version: None }) => {
                 claim.step = Step::Read { at: now.mono };
                 let won = claim.candidate.as_ref().map_or_else(Default::default, |candidate| candidate.head.generation);
-                self.seen_generation = self.seen_generation.max(won);
+                if !mutant("a claim won without a version is not remembered") {
+                    self.seen_generation = self.seen_generation.max(won);
+                }
             }
             Err(fault) => match fault.refusal() {
+                Some(RefusalKind::Precondition) if mutant("a claim lost is taken for won") => self.claim_unproven(),
                 Some(RefusalKind::Precondition) => claim.step = Step::Read { at: now.mono },
                 Some(RefusalKind::NotFound) => self.halt(self.head_gone()),
+                None if mutant("a claim without an answer is taken for won") => self.claim_unproven(),
                 None if matches!(fault, Fault::Indeterminate(_)) => {
                     self.claim_again(now, "claiming", fault, |at| Step::Read { at });
                 }
                 _ => self.claim_again(now, "claiming", fault, |at| Step::Swap { at }),
             },
+        }
+    }
+
+    /// What broken variants do instead of looking.
+    fn claim_unproven(&mut self) {
+        if let Some(candidate) = self.claim.as_mut().and_then(|claim| claim.candidate.take()) {
+            self.acquired(candidate.head, Version::from("never told"));
         }
     }
 

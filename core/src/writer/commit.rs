@@ -174,6 +174,20 @@ impl Writer {
             }
         }
         let Some(last) = last else { return };
+        if mutant("acknowledged before the swap") {
+            self.events.push_back(WriterEvent::Committed { next_lsn: head.next_lsn });
+        }
+        if mutant("a group counts as one generation") {
+            head.generation.0 = self.head.generation.0 + 1;
+        }
+        if mutant("a commit keeps the generation") {
+            head.generation = self.head.generation;
+        }
+        if mutant("a commit raises the epoch") {
+            head.writer_epoch.0 += 1;
+        }
+        segments += usize::from(mutant("a group counts one segment too many"));
+        segments -= usize::from(mutant("a group counts one segment too few"));
         self.commit = Commit::Proposed(Box::new(Proposal {
             segments,
             last,
@@ -248,6 +262,7 @@ impl Writer {
                 self.stats.doubts += 1;
             }
             _ => {
+                proposal.unresolved |= mutant("a definite refusal is doubted");
                 proposal.unresolved &= !mutant("a 409 settles earlier attempts");
                 self.publish_again(now, fault, |at| Stage::Swap { at });
             }
@@ -294,7 +309,7 @@ impl Writer {
         let Some(proposal) = self.commit.proposal_mut() else { return };
         let is_mine = found.writer_id == self.writer_id;
         if let Some((candidate, _)) = &proposal.takeover
-            && is_mine
+            && (is_mine || mutant("a rival's claim is taken for a self-takeover"))
             && found.writer_epoch == candidate.writer_epoch
         {
             return self.renewed(now, Arc::clone(found), token.clone());
@@ -302,6 +317,10 @@ impl Writer {
         let is_mine = is_mine && found.writer_epoch == self.head.writer_epoch;
         let proposed = Proposed { last: &proposal.last, token: &proposal.token, predecessor: &self.head };
         match classify(found, token, step, proposed) {
+            Finding::NeedPage(_) if mutant("a proof below a page is not looked for") => {
+                self.commit = Commit::Idle;
+                self.halt(self.usurped(found, false));
+            }
             Finding::NeedPage(page) => {
                 let walk = Walk { head: Arc::clone(found), token: token.clone(), page, parent_epoch };
                 proposal.stage = Stage::Walk { at: now.mono, walk };
@@ -349,7 +368,16 @@ impl Writer {
         let (writer_id, limit) = (self.writer_id, self.options.self_takeover_after);
         let Some(proposal) = self.commit.proposal_mut() else { return };
         if proposal.takeover.is_none() && proposal.unresolved && proposal.doubts >= limit {
-            proposal.takeover = found.takeover(writer_id).ok().map(|head| {
+            proposal.takeover = found.takeover(writer_id).ok().map(|mut head| {
+                if mutant("a self-takeover names somebody else") {
+                    head.writer_id = crate::ids::WriterId([9; 16]);
+                }
+                if mutant("a self-takeover keeps the epoch") {
+                    head.writer_epoch = found.writer_epoch;
+                }
+                if mutant("a self-takeover drops the last segment") {
+                    head.last_segment = None;
+                }
                 let bytes = head.encode();
                 (Arc::new(head), bytes)
             });
@@ -362,7 +390,9 @@ impl Writer {
     fn rebase(&mut self, now: Now, token: Version) {
         self.token = token.clone();
         let Some(proposal) = self.commit.proposal_mut() else { return };
-        proposal.token = token;
+        if !mutant("a rebase forgets the new token") {
+            proposal.token = token;
+        }
         proposal.unresolved = false;
         let fault = Fault::refused(RefusalKind::Precondition, "the version of the head changed, but not its content");
         self.publish_again(now, fault, |at| Stage::Swap { at });
@@ -442,6 +472,9 @@ impl Writer {
             metric
         });
         self.committed = proposal.end();
+        if mutant("a commit acknowledges what comes after it") {
+            self.committed = self.accepted;
+        }
         self.head = proposal.head;
         self.seen_generation = self.seen_generation.max(self.head.generation);
         match token {
@@ -465,6 +498,9 @@ impl Writer {
         self.commit = Commit::Idle;
         self.opened_epoch();
         self.outstanding.forget(|note| matches!(note, Note::Create { .. } | Note::Verify { .. } | Note::Page { .. }));
+        if mutant("a self-takeover keeps the old addresses") {
+            return;
+        }
         let serials: Vec<u64> = self.queue.iter().map(|segment| segment.serial).collect();
         for serial in serials {
             if let Some(segment) = self.segment_mut(serial) {
@@ -477,7 +513,7 @@ impl Writer {
     pub(super) fn learnt(&mut self, now: Now, result: Result<GetReply, Fault>) {
         let Commit::Learn(_) = self.commit else { return };
         match self.decode_head(result) {
-            Ok(Some((head, token))) if head == *self.head => {
+            Ok(Some((head, token))) if head == *self.head || mutant("any head tells the version") => {
                 self.token = token;
                 self.commit = Commit::Idle;
             }

@@ -31,6 +31,7 @@ use crate::format::catalog::Head;
 use crate::format::keys::LogKeys;
 use crate::ids::{Epoch, Generation, Lsn, TimestampMs, WriterId};
 use crate::metric::Metric;
+use crate::mutant::mutant;
 use claim::Claim;
 use commit::Commit;
 use retry::Failures;
@@ -232,7 +233,8 @@ impl Writer {
         self.claim = None;
         self.seen_generation = self.seen_generation.max(head.generation);
         self.last_timestamp = head.last_timestamp();
-        (self.accepted, self.committed, self.wanted) = (head.next_lsn, head.next_lsn, head.next_lsn);
+        let next_lsn = if mutant("an opened writer begins at LSN 0") { Lsn(0) } else { head.next_lsn };
+        (self.accepted, self.committed, self.wanted) = (next_lsn, next_lsn, next_lsn);
         (self.head, self.token) = (Arc::new(head), token);
         self.opened_epoch();
         let (epoch, writer_id, next_lsn) = (self.head.writer_epoch, self.writer_id, self.accepted);
@@ -251,7 +253,9 @@ impl Writer {
             return;
         }
         let maybe = self.doubtful_end().unwrap_or(self.committed);
-        let halted = Halted { cause, proven: self.committed, maybe, accepted: self.accepted };
+        let proves_too_much = mutant("a halt proves what is only accepted");
+        let proven = if proves_too_much { self.accepted } else { self.committed };
+        let halted = Halted { cause, proven, maybe, accepted: self.accepted };
         self.status = Status::Halted(halted.clone());
         self.events.push_back(WriterEvent::Halted(halted));
         self.claim = None;
@@ -309,7 +313,8 @@ impl Writer {
     }
 
     fn finish_closing(&mut self) {
-        if self.status == Status::Closing && self.committed == self.accepted {
+        let is_done = self.committed == self.accepted || mutant("a writer closes before everything is committed");
+        if self.status == Status::Closing && is_done {
             self.status = Status::Closed;
             self.events.push_back(WriterEvent::Closed { next_lsn: self.committed });
         }

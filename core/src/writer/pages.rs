@@ -99,6 +99,10 @@ impl Writer {
             Err(fault) if fault.refusal() == Some(&RefusalKind::Precondition) => {
                 self.set_page(index, Stage::Occupied { at: now.mono });
             }
+            Err(Fault::Indeterminate(_)) if mutant("a lost page is stored") => self.set_page(index, Stage::Stored),
+            Err(fault) if fault.refusal().is_some() && mutant("a refused page is stored") => {
+                self.set_page(index, Stage::Stored);
+            }
             Err(fault) => self.page_failed(now, index, fault, |at| Stage::Ready { at }),
         }
     }

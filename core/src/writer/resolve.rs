@@ -35,7 +35,7 @@ pub(super) enum Finding {
 /// proposal's last segment.
 pub(super) fn classify(found: &Head, token: &Version, step: Step, proposed: Proposed<'_>) -> Finding {
     let is_ours = |entry: &SegmentEntry| entry == proposed.last;
-    if found.last_segment.as_ref().is_some_and(is_ours) {
+    if found.last_segment.as_ref().is_some_and(is_ours) || mutant("every head that was read holds the proposal") {
         return Finding::Committed;
     }
     match step {
@@ -48,11 +48,11 @@ pub(super) fn classify(found: &Head, token: &Version, step: Step, proposed: Prop
     if token == proposed.token || mutant("a changed token is repeated") {
         return Finding::Repeat;
     }
-    if found == proposed.predecessor {
+    if found == proposed.predecessor || mutant("any other head is built on") {
         return Finding::Rebase;
     }
     if found.oldest_lsn > proposed.last.base_lsn && !mutant("absence below the oldest LSN is lost") {
         return Finding::RetentionPassed;
     }
-    Finding::Lost
+    if mutant("what is lost is repeated") { Finding::Repeat } else { Finding::Lost }
 }

@@ -1,6 +1,7 @@
 //! When a step that failed is tried again, and when the writer gives up.
 use super::Writer;
 use crate::boundary::{Fault, Key, MonoTime, Now};
+use crate::mutant::mutant;
 use crate::writer::event::HaltCause;
 
 /// The failures of one step: a claim, an upload, a commit.
@@ -38,7 +39,7 @@ impl Writer {
             failures.first = now.mono;
         }
         failures.count = failures.count.saturating_add(1);
-        if now.mono.since(failures.first) >= self.options.budget {
+        if now.mono.since(failures.first) >= self.options.budget || mutant("the first failure is the last") {
             let (attempts, key) = (failures.count, key.as_str().into());
             self.halt(HaltCause::Unreachable { operation, key, attempts, fault });
             return None;

@@ -74,7 +74,8 @@ impl Writer {
             writer_tag: self.writer_id,
             created: segment.created,
         };
-        match segment.assemble(now.mono, &self.keys, header, self.head.writer_epoch) {
+        let epoch = if mutant("segments name the first epoch") { crate::ids::Epoch(1) } else { self.head.writer_epoch };
+        match segment.assemble(now.mono, &self.keys, header, epoch) {
             Ok(object) => segment.stage = Stage::Ready { object, at: now.mono },
             Err(error) => self.halt(HaltCause::Encode(error)),
         }
@@ -115,6 +116,12 @@ impl Writer {
         match result {
             Ok(_) => self.stored(now, serial, &object),
             Err(Fault::Indeterminate(_)) if mutant("a lost create is stored") => self.stored(now, serial, &object),
+            Err(Fault::NotSent(_)) if mutant("a segment that was not sent is stored") => {
+                self.stored(now, serial, &object);
+            }
+            Err(fault) if throttles(&fault) && mutant("a throttled create is stored") => {
+                self.stored(now, serial, &object);
+            }
             Err(fault) if fault.refusal() == Some(&RefusalKind::Conflict) && mutant("a 409 on create means stored") => {
                 self.stored(now, serial, &object);
             }
@@ -172,6 +179,10 @@ impl Writer {
             (metric.segments, metric.duration) = (1, now.mono.since(object.since));
             metric
         });
+        if mutant("acknowledged at the upload") {
+            let next_lsn = object.entry.last_lsn.checked_add(1).unwrap_or_default();
+            self.events.push_back(super::WriterEvent::Committed { next_lsn });
+        }
         if let Some(segment) = self.segment_mut(serial) {
             segment.stage = Stage::Stored(object.entry);
         }
@@ -197,6 +208,10 @@ impl Writer {
         let waits = !self.to_encode.is_empty() && self.encoding < self.options.parallel_encodes;
         waits.then_some(self.encode_at)
     }
+}
+
+fn throttles(fault: &Fault) -> bool {
+    matches!(fault.refusal(), Some(RefusalKind::Throttled(_)))
 }
 
 fn ready(object: Object, at: MonoTime) -> Stage {
