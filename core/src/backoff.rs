@@ -1,6 +1,7 @@
 //! How long to wait before the next attempt.
 use crate::boundary::{Fault, RefusalKind};
 use crate::entropy::Entropy;
+use crate::mutant::mutant;
 use std::time::Duration;
 
 /// Exponential back-off with jitter.
@@ -24,7 +25,7 @@ impl Backoff {
         let doublings = failures.saturating_sub(1).min(20);
         let wait = entropy.jittered(self.base.saturating_mul(1 << doublings).min(self.max));
         match fault.refusal() {
-            Some(RefusalKind::Throttled(Some(asked))) => wait.max(*asked),
+            Some(RefusalKind::Throttled(Some(asked))) if !mutant("Retry-After is ignored") => wait.max(*asked),
             _ => wait,
         }
     }

@@ -86,6 +86,7 @@ mod switch {
         "a read begins one record late",
         "a read gives a record twice",
         "heads of one generation are not compared",
+        "Retry-After is ignored",
     ];
 
     /// Switches one variant on for this thread, and every other one off; an empty name switches all off.

@@ -1,5 +1,5 @@
 //! What becomes of a request, and what its sender is told.
-use super::{Flight, Stray, World};
+use super::{Flight, Stray, World, subject};
 use crate::action::{How, Kind};
 use crate::check::Violation;
 use crate::news::News;
@@ -20,6 +20,11 @@ impl World {
     ) -> Result<(), Violation> {
         let flight = self.sites[usize::from(site)].flights.remove(position);
         let kind = flight.kind;
+        if how == How::RetryAfter && kind.is_write() && !flight.given_up {
+            let (_, about) = subject(&flight.command)?;
+            let found = &mut self.sites[usize::from(site)];
+            found.put_off.insert((kind, about), found.now.mono.after(RETRY_AFTER));
+        }
         news.push(News::Fate { site, kind, how });
         self.sites[usize::from(site)].excuses.doubt |= leaves_doubt(how) && kind == Kind::Swap;
         let completion = match how {

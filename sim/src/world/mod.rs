@@ -17,6 +17,7 @@ use bucketlog_core::boundary::{Command, Key, MonoTime, Now, OpId};
 use bucketlog_core::format::keys::{LogKeys, StreamId};
 use bucketlog_core::format::segment::BlockCodec;
 use bucketlog_core::ids::{Partition, TimestampMs, WriterId};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Commands that one machine may ask for without any news in between.
@@ -55,6 +56,8 @@ struct Site {
     frozen: bool,
     excuses: Excuses,
     writer_id: Option<WriterId>,
+    /// Writes that the store asked to see again only then. (Reads of one object may ask for different parts of it.)
+    put_off: BTreeMap<(Kind, Key), MonoTime>,
 }
 
 impl Site {
@@ -219,7 +222,15 @@ impl World {
             wall: TimestampMs(1_700_000_000_000 - i64::from(site) * 700),
         };
         let (flights, writer_id) = (Vec::new(), role.writer_id());
-        self.sites.push(Site { role, now, flights, frozen: false, excuses: Excuses::default(), writer_id });
+        self.sites.push(Site {
+            role,
+            now,
+            flights,
+            frozen: false,
+            excuses: Excuses::default(),
+            writer_id,
+            put_off: BTreeMap::new(),
+        });
         Ok(site)
     }
 
@@ -281,8 +292,11 @@ impl World {
 
     fn send(&mut self, site: u8, command: Command, news: &mut Vec<News>) -> Result<(), Violation> {
         let (kind, about) = subject(&command)?;
-        news.push(News::Sent { site, kind, about });
+        news.push(News::Sent { site, kind, about: about.clone() });
         self.with(site, news, |role, context| role.sent(&command, context))?;
+        let found = &mut self.sites[usize::from(site)];
+        let put_off = found.put_off.remove(&(kind, about.clone()));
+        ensure(put_off.is_none_or(|until| until <= found.now.mono), "who is asked to wait waits", || about)?;
         let flights = &mut self.sites[usize::from(site)].flights;
         flights.push(Flight { command, kind, given_up: false });
         let waiting = flights.iter().filter(|flight| !flight.given_up).count();
