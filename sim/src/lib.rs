@@ -9,6 +9,8 @@ pub mod check;
 pub mod choice;
 pub mod crash;
 pub mod exhaust;
+#[cfg(feature = "mutants")]
+pub mod mutants;
 pub mod news;
 mod process;
 pub mod run;

@@ -3,6 +3,7 @@ mod report;
 
 use bucketlog_sim::action::Action;
 use bucketlog_sim::check::Violation;
+use bucketlog_sim::check::history::History;
 use bucketlog_sim::crash;
 use bucketlog_sim::exhaust::exhaust;
 use bucketlog_sim::news::News;
@@ -46,6 +47,15 @@ enum Command {
         /// Only the verdict.
         #[arg(long)]
         quiet: bool,
+        /// Where to store what users saw, one JSON object a line, for a checker of one's own.
+        #[arg(long)]
+        history: Option<PathBuf>,
+    },
+    /// Tries broken variants of the protocol, each of which some run must catch; needs the feature `mutants`.
+    Mutants {
+        /// Runs tried for each.
+        #[arg(long, default_value_t = 6_000)]
+        seeds: u64,
     },
     /// Makes a failing recorded run as short as possible and prints it.
     Minimise {
@@ -136,11 +146,15 @@ fn run(command: Command) -> Result<bool, Box<dyn Error>> {
         Command::Run(args) => run_seeds(&args),
         Command::Exhaust(args) => run_exhaust(&args),
         Command::Crashes { file } => run_crashes(&file),
-        Command::Replay { file, quiet } => {
+        Command::Replay { file, quiet, history } => {
             let recording = read(&file)?;
+            if let Some(path) = history {
+                save_history(&recording, &path)?;
+            }
             let outcome = if quiet { recording.replay(&mut |_, _| {}) } else { report::trace(&recording) };
             Ok(report::verdict(&outcome))
         }
+        Command::Mutants { seeds } => run_mutants(seeds),
         Command::Minimise { file } => {
             let small = read(&file)?.minimised();
             print!("{small}");
@@ -152,6 +166,12 @@ fn run(command: Command) -> Result<bool, Box<dyn Error>> {
 fn read(file: &Path) -> Result<Recording, Box<dyn Error>> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     text.parse().map_err(|error| format!("{}: {error}", file.display()).into())
+}
+
+fn save_history(recording: &Recording, file: &Path) -> Result<(), Box<dyn Error>> {
+    let mut seen = History::default();
+    recording.replay(&mut |_, news| seen.add(news));
+    std::fs::write(file, seen.to_jsonl()).map_err(|error| format!("{}: {error}", file.display()).into())
 }
 
 fn trace_seed(args: &RunArgs) -> Result<bool, Box<dyn Error>> {
@@ -224,6 +244,26 @@ fn run_exhaust(args: &ExhaustArgs) -> Result<bool, Box<dyn Error>> {
     }
     report::searches(&rows);
     Ok(true)
+}
+
+#[cfg(feature = "mutants")]
+fn run_mutants(seeds: u64) -> Result<bool, Box<dyn Error>> {
+    use bucketlog_sim::mutants::{MUTANTS, first_to_catch};
+    // A variant that panics is caught, too; what it has to say is not news.
+    std::panic::set_hook(Box::new(|_| {}));
+    let bar = ProgressBar::new(MUTANTS.len() as u64);
+    bar.set_style(ProgressStyle::with_template("{wide_bar} {pos}/{len} variants, {eta} left")?);
+    let verdicts: Vec<_> =
+        MUTANTS.iter().map(|name| (*name, first_to_catch(name, seeds))).inspect(|_| bar.inc(1)).collect();
+    bar.finish_and_clear();
+    report::mutants(&verdicts);
+    Ok(verdicts.iter().all(|(_, seed)| seed.is_some()))
+}
+
+#[cfg(not(feature = "mutants"))]
+fn run_mutants(_: u64) -> Result<bool, Box<dyn Error>> {
+    Err("this build has no broken variants: use cargo run --release -p bucketlog-sim --features mutants -- mutants"
+        .into())
 }
 
 fn run_crashes(file: &Path) -> Result<bool, Box<dyn Error>> {

@@ -45,6 +45,16 @@ pub(crate) fn verdict(outcome: &Outcome) -> bool {
     outcome.violation.is_none()
 }
 
+/// Prints which run caught which broken variant.
+#[cfg(feature = "mutants")]
+pub(crate) fn mutants(verdicts: &[(&str, Option<u64>)]) {
+    let mut rows = table(["broken variant", "caught by seed"]);
+    for (name, seed) in verdicts {
+        rows.add_row([(*name).to_owned(), seed.map_or_else(|| "none".to_owned(), |seed| seed.to_string())]);
+    }
+    println!("{rows}");
+}
+
 /// Prints what many runs have exercised.
 pub(crate) fn summary(stats: &Stats, steps: u64, time: Duration) {
     let mut rules = table(["row of the rule book", "times"]);
