@@ -148,7 +148,7 @@ pub(crate) fn fault(operation: Operation, answer: &HttpAnswer) -> Fault {
              attempt is signed anew"
                 .to_owned(),
         ),
-        Meaning::Denied => (RefusalKind::Denied, format!("denied; these keys may lack {}", operation.permissions())),
+        Meaning::Denied => (RefusalKind::Denied, denied(operation, document.code.as_deref())),
         Meaning::Unsupported => (RefusalKind::Unsupported, "the store has no such operation".to_owned()),
         Meaning::NoBucket => {
             (RefusalKind::Invalid, "there is no such bucket: check its name and the endpoint".to_owned())
@@ -160,6 +160,15 @@ pub(crate) fn fault(operation: Operation, answer: &HttpAnswer) -> Fault {
         }
     };
     Fault::Refused(Refusal { kind, cause: cause(answer, &document, message) })
+}
+
+fn denied(operation: Operation, code: Option<&str>) -> String {
+    match code {
+        Some("SignatureDoesNotMatch" | "InvalidAccessKeyId") => {
+            "the store does not know these keys: check the access key, its secret and the region".to_owned()
+        }
+        _ => format!("denied; these keys may lack {}", operation.permissions()),
+    }
 }
 
 fn elsewhere(region: Option<&str>) -> String {
