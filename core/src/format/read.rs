@@ -53,9 +53,15 @@ impl<'a> Cursor<'a> {
     /// The next `N` bytes.
     #[inline]
     pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], FormatError> {
+        self.chunk().copied()
+    }
+
+    /// The next `N` bytes, where they are.
+    #[inline]
+    pub(crate) fn chunk<const N: usize>(&mut self) -> Result<&'a [u8; N], FormatError> {
         let (taken, rest) = self.rest.split_first_chunk().ok_or_else(|| self.truncated(N))?;
         self.advance(rest, N);
-        Ok(*taken)
+        Ok(taken)
     }
 
     #[inline]

@@ -99,6 +99,7 @@ impl SegmentEntry {
     }
 
     /// The rules of formats 2.2; flaws are placed by the field's offset in the entry.
+    #[inline]
     pub(super) fn check(&self) -> Result<(), Flaw> {
         let (base, last) = (self.base_lsn, self.last_lsn);
         require(base <= last, 8, || format!("last LSN {last} is below the base LSN {base}"))?;
@@ -140,6 +141,7 @@ pub struct PageRef {
 }
 
 impl PageRef {
+    #[inline]
     fn check(&self) -> Result<(), Flaw> {
         let (level, count, segments) = (self.level, self.entry_count, self.segment_count);
         require(level <= MAX_PAGE_LEVEL, 0, || format!("level {level} is above {MAX_PAGE_LEVEL}"))?;
@@ -207,7 +209,7 @@ pub(super) trait Entry: Copy {
     /// Offset of the entry's first timestamp.
     const TIME_AT: u64;
 
-    fn decode(fields: &mut Cursor<'_>) -> Result<Self, FormatError>;
+    fn decode(fields: &mut Cursor<'_>, out: &mut Vec<Self>) -> Result<(), FormatError>;
     fn put(&self, out: &mut Vec<u8>);
     fn span(&self) -> Span;
     fn step(&self) -> Step;
@@ -220,8 +222,10 @@ impl Entry for SegmentEntry {
     const TIME_AT: u64 = 16;
 
     #[inline]
-    fn decode(fields: &mut Cursor<'_>) -> Result<Self, FormatError> {
+    fn decode(fields: &mut Cursor<'_>, out: &mut Vec<Self>) -> Result<(), FormatError> {
         let start = fields.offset();
+        let bytes = fields.chunk::<LEAF_ENTRY_LEN>()?;
+        let fields = &mut Cursor::new(bytes, fields.section(), start);
         let entry = Self {
             base_lsn: Lsn(fields.u64()?),
             last_lsn: Lsn(fields.u64()?),
@@ -242,7 +246,8 @@ impl Entry for SegmentEntry {
         };
         fields.reserved::<8>()?;
         entry.check().map_err(|flaw| flaw.within(fields.section(), start))?;
-        Ok(entry)
+        out.push(entry);
+        Ok(())
     }
 
     #[inline]
@@ -291,8 +296,10 @@ impl Entry for PageRef {
     const TIME_AT: u64 = 24;
 
     #[inline]
-    fn decode(fields: &mut Cursor<'_>) -> Result<Self, FormatError> {
+    fn decode(fields: &mut Cursor<'_>, out: &mut Vec<Self>) -> Result<(), FormatError> {
         let start = fields.offset();
+        let bytes = fields.chunk::<PAGE_REF_LEN>()?;
+        let fields = &mut Cursor::new(bytes, fields.section(), start);
         let level = fields.u8()?;
         fields.reserved::<3>()?;
         let entry = Self {
@@ -308,7 +315,8 @@ impl Entry for PageRef {
         };
         fields.reserved::<8>()?;
         entry.check().map_err(|flaw| flaw.within(fields.section(), start))?;
-        Ok(entry)
+        out.push(entry);
+        Ok(())
     }
 
     #[inline]
@@ -352,7 +360,7 @@ pub(super) fn decode_run<E: Entry>(fields: &mut Cursor<'_>, count: u32) -> Resul
     let mut entries = Vec::with_capacity(usize::try_from(count).unwrap_or_default());
     // Each entry has a cursor of its own, whose length the compiler knows.
     for (entry, at) in run.chunks_exact(E::LEN).zip((start..).step_by(E::LEN)) {
-        entries.push(E::decode(&mut Cursor::new(entry, section, at))?);
+        E::decode(&mut Cursor::new(entry, section, at), &mut entries)?;
     }
     Ok(entries)
 }

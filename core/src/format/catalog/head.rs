@@ -194,7 +194,7 @@ impl Head {
 
     fn decode_body(&mut self, fields: &mut Cursor<'_>, counts: Counts) -> Result<(), FormatError> {
         if counts.has_last_segment {
-            self.last_segment = Some(SegmentEntry::decode(fields)?);
+            self.last_segment = decode_run(fields, 1)?.pop();
         } else {
             fields.reserved::<LEAF_ENTRY_LEN>()?;
         }

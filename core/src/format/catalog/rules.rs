@@ -31,7 +31,14 @@ pub(super) fn require_kind(
     at: u64,
     detail: impl FnOnce() -> String,
 ) -> Result<(), Flaw> {
-    if holds { Ok(()) } else { Err(Flaw { kind, at, detail: detail() }) }
+    if holds { Ok(()) } else { Err(broken(kind, at, detail)) }
+}
+
+/// Out of the way of the rules that hold.
+#[cold]
+#[inline(never)]
+fn broken(kind: FormatErrorKind, at: u64, detail: impl FnOnce() -> String) -> Flaw {
+    Flaw { kind, at, detail: detail() }
 }
 
 /// Two places say the same of a field, or it is a [`FormatErrorKind::Mismatch`].
