@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// Ten rounds more find a race that shows once in twenty.
+/// Finds a store that loses about one race in twenty.
 const THOROUGH: Races = Races { racers: 32, rounds: 20 };
 const QUICK: Races = Races { racers: 8, rounds: 5 };
 
@@ -66,11 +66,14 @@ fn print(url: &str, diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()
         writeln!(out, "\n{}: {}", capability.name, verdict.detail())?;
         writeln!(out, "  without it {}", capability.otherwise)?;
     }
-    let fit: Vec<_> = NEEDS.into_iter().filter(|need| diagnosis.is_fit_for(*need)).map(Need::name).collect();
+    let fit = fit_for(diagnosis);
     writeln!(out, "\nfit for: {}", if fit.is_empty() { "nothing".to_owned() } else { fit.join(", ") })
 }
 
-const NEEDS: [Need; 3] = [Need::Reading, Need::Writing, Need::Upkeep];
+fn fit_for(diagnosis: &Diagnosis) -> Vec<&'static str> {
+    let needs = [Need::Reading, Need::Writing, Need::Upkeep];
+    needs.into_iter().filter(|need| diagnosis.is_fit_for(*need)).map(Need::name).collect()
+}
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -96,7 +99,6 @@ impl<'a> Report<'a> {
             verdict: verdict.name(),
             detail: verdict.detail(),
         };
-        let fit_for = NEEDS.into_iter().filter(|need| diagnosis.is_fit_for(*need)).map(Need::name).collect();
-        Self { store, fit_for, findings: diagnosis.findings.iter().map(row).collect() }
+        Self { store, fit_for: fit_for(diagnosis), findings: diagnosis.findings.iter().map(row).collect() }
     }
 }

@@ -46,43 +46,31 @@ impl HttpAnswer {
     /// The error document in the body, whatever the status.
     pub(crate) fn error(&self) -> Option<ErrorDocument> {
         let text = str::from_utf8(&self.body).ok()?;
-        let plain = instant_xml::from_str::<Plain>(text)
-            .ok()
-            .map(|Plain { code, message, request_id, region }| ErrorDocument { code, message, request_id, region });
-        plain.or_else(|| {
-            let Named { code, message, request_id, region } = instant_xml::from_str(text).ok()?;
+        instant_xml::from_str(text).ok().or_else(|| {
+            let InNamespace { code, message, request_id, region } = instant_xml::from_str(text).ok()?;
             Some(ErrorDocument { code, message, request_id, region })
         })
     }
 }
 
-/// What an error document says.
-#[derive(Clone, Debug, Default)]
+/// What an error document says, as AWS writes it.
+#[derive(Clone, Debug, Default, FromXml)]
+#[xml(rename = "Error")]
 pub(crate) struct ErrorDocument {
+    #[xml(rename = "Code")]
     pub(crate) code: Option<String>,
+    #[xml(rename = "Message")]
     pub(crate) message: Option<String>,
+    #[xml(rename = "RequestId")]
     pub(crate) request_id: Option<String>,
+    #[xml(rename = "Region")]
     pub(crate) region: Option<String>,
 }
 
-/// As AWS writes it.
-#[derive(FromXml)]
-#[xml(rename = "Error")]
-struct Plain {
-    #[xml(rename = "Code")]
-    code: Option<String>,
-    #[xml(rename = "Message")]
-    message: Option<String>,
-    #[xml(rename = "RequestId")]
-    request_id: Option<String>,
-    #[xml(rename = "Region")]
-    region: Option<String>,
-}
-
-/// As some others do, in S3's namespace.
+/// The same as some others write it: the namespace is part of an element's name.
 #[derive(FromXml)]
 #[xml(rename = "Error", ns("http://s3.amazonaws.com/doc/2006-03-01/"))]
-struct Named {
+struct InNamespace {
     #[xml(rename = "Code")]
     code: Option<String>,
     #[xml(rename = "Message")]

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// request that began in time (providers 2.1); the next attempt is signed anew.
 const SIGNATURE_LIFE: Duration = Duration::from_secs(900);
 /// Bytes of an answer that is no object: an error document or an acknowledgement.
-pub(crate) const MAX_DOCUMENT: u64 = 64 << 10;
+pub const MAX_DOCUMENT: u64 = 64 << 10;
 
 /// A request that S3 understands.
 pub trait Exchange: Request {
@@ -37,7 +37,8 @@ pub struct HttpRequest {
     pub headers: Vec<(&'static str, String)>,
     /// Pieces of the body, in order; a `PUT` has one even if it is empty.
     pub body: Vec<Bytes>,
-    /// The driver buffers at most so many bytes of a successful answer's body, and at most 64 KiB of others.
+    /// The driver buffers at most so many bytes of a successful answer's body, and at most
+    /// [`MAX_DOCUMENT`] of others.
     pub max_answer: u64,
 }
 

@@ -61,5 +61,5 @@ mod write;
 pub use answer::HttpAnswer;
 pub use bucket::{Bucket, BucketError, SigningKeys, Style};
 pub use dialect::Dialect;
-pub use exchange::{Exchange, HttpRequest};
+pub use exchange::{Exchange, HttpRequest, MAX_DOCUMENT};
 pub use lesson::Lesson;

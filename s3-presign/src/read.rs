@@ -31,42 +31,35 @@ impl Exchange for Get {
             200 | 206 if answer.too_long => {
                 Err(Fault::refused(RefusalKind::Invalid, format!("the body is longer than {} bytes", self.max_len)))
             }
-            200 => self.whole(answer),
-            206 => self.part(answer),
+            200 => whole(self.range, answer),
+            206 => part(self.range, answer),
             _ => Err(classify::fault(Operation::Read, answer)),
         }
     }
 }
 
-trait GetExt {
-    fn whole(&self, answer: &HttpAnswer) -> Result<GetReply, Fault>;
-    fn part(&self, answer: &HttpAnswer) -> Result<GetReply, Fault>;
+/// The object came whole; a store may ignore ranges.
+fn whole(range: ByteRange, answer: &HttpAnswer) -> Result<GetReply, Fault> {
+    let size = answer.body.len() as u64;
+    if answer.content_length().is_some_and(|told| told != size) {
+        return Err(unusable(answer, "the body is not as long as its header says"));
+    }
+    let wanted = wanted(range, size).ok_or_else(|| nothing_there(size))?;
+    let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(answer.body.len());
+    let body = answer.body.slice(place(wanted.start)..place(wanted.end));
+    Ok(GetReply::Found { body, version: answer.version(), total_size: size })
 }
 
-impl GetExt for Get {
-    /// The object came whole; a store may ignore ranges.
-    fn whole(&self, answer: &HttpAnswer) -> Result<GetReply, Fault> {
-        let size = answer.body.len() as u64;
-        if answer.content_length().is_some_and(|told| told != size) {
-            return Err(unusable(answer, "the body is not as long as its header says"));
-        }
-        let wanted = wanted(self.range, size).ok_or_else(|| nothing_there(size))?;
-        let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(answer.body.len());
-        let body = answer.body.slice(place(wanted.start)..place(wanted.end));
-        Ok(GetReply::Found { body, version: answer.version(), total_size: size })
+fn part(asked: ByteRange, answer: &HttpAnswer) -> Result<GetReply, Fault> {
+    let told = answer.header("content-range").and_then(content_range);
+    let Some((range, total_size)) = told else {
+        return Err(unusable(answer, "a part of an object came without saying which"));
+    };
+    let length = range.end.saturating_sub(range.start);
+    if wanted(asked, total_size).as_ref() != Some(&range) || length != answer.body.len() as u64 {
+        return Err(unusable(answer, "another part of the object came than was asked for"));
     }
-
-    fn part(&self, answer: &HttpAnswer) -> Result<GetReply, Fault> {
-        let told = answer.header("content-range").and_then(content_range);
-        let Some((range, total_size)) = told else {
-            return Err(unusable(answer, "a part of an object came without saying which"));
-        };
-        let length = range.end.saturating_sub(range.start);
-        if wanted(self.range, total_size).as_ref() != Some(&range) || length != answer.body.len() as u64 {
-            return Err(unusable(answer, "another part of the object came than was asked for"));
-        }
-        Ok(GetReply::Found { body: answer.body.clone(), version: answer.version(), total_size })
-    }
+    Ok(GetReply::Found { body: answer.body.clone(), version: answer.version(), total_size })
 }
 
 fn nothing_there(size: u64) -> Fault {

@@ -3,7 +3,9 @@ use crate::classify::{self, Operation, unusable};
 use crate::{Bucket, Exchange, HttpAnswer, HttpRequest, SigningKeys};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use bucketlog_core::boundary::{Create, CreateReply, Delete, Fault, Key, Swap, SwapCondition, SwapReply, Version};
+use bucketlog_core::boundary::{
+    Create, CreateReply, Delete, Fault, Key, RefusalKind, Swap, SwapCondition, SwapReply, Version,
+};
 use bucketlog_core::ids::TimestampMs;
 use bytes::Bytes;
 use rusty_s3::S3Action as _;
@@ -75,11 +77,10 @@ impl Exchange for Delete {
     }
 
     fn reply(&self, _: &Bucket, answer: &HttpAnswer) -> Result<(), Fault> {
-        let is_gone = answer.is_success() || answer.status == 404 && !is_missing_bucket(answer);
-        if is_gone { Ok(()) } else { Err(classify::fault(Operation::Delete, answer)) }
+        if answer.is_success() {
+            return Ok(());
+        }
+        let fault = classify::fault(Operation::Delete, answer);
+        if fault.refusal() == Some(&RefusalKind::NotFound) { Ok(()) } else { Err(fault) }
     }
-}
-
-fn is_missing_bucket(answer: &HttpAnswer) -> bool {
-    answer.error().and_then(|document| document.code).is_some_and(|code| code == "NoSuchBucket")
 }

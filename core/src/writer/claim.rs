@@ -202,7 +202,8 @@ impl Writer {
     /// A store that took a swap with a false condition is not fit. Whatever else it answered proves nothing against it:
     /// a swap that it did not take, or takes later, has a condition that stays false.
     pub(super) fn claim_proved(&mut self, was_taken: bool) {
-        let Some(Claim { step: Step::Proving(proof), .. }) = self.claim.clone() else { return };
+        let Some(Claim { step: Step::Proving(proof), .. }) = &self.claim else { return };
+        let proof = proof.clone();
         if was_taken {
             return self.halt(HaltCause::ConditionsIgnored { key: self.head_name() });
         }

@@ -209,6 +209,7 @@ pub(super) trait Entry: Copy {
     /// Offset of the entry's first timestamp.
     const TIME_AT: u64;
 
+    /// Decodes and checks the entry at the cursor where it is to lie: entries are large, and moves of them cost.
     fn decode(fields: &mut Cursor<'_>, out: &mut Vec<Self>) -> Result<(), FormatError>;
     fn put(&self, out: &mut Vec<u8>);
     fn span(&self) -> Span;
@@ -224,6 +225,7 @@ impl Entry for SegmentEntry {
     #[inline]
     fn decode(fields: &mut Cursor<'_>, out: &mut Vec<Self>) -> Result<(), FormatError> {
         let start = fields.offset();
+        // A cursor of its own, whose length the compiler knows.
         let bytes = fields.chunk::<LEAF_ENTRY_LEN>()?;
         let fields = &mut Cursor::new(bytes, fields.section(), start);
         let entry = Self {
@@ -298,6 +300,7 @@ impl Entry for PageRef {
     #[inline]
     fn decode(fields: &mut Cursor<'_>, out: &mut Vec<Self>) -> Result<(), FormatError> {
         let start = fields.offset();
+        // A cursor of its own, as above.
         let bytes = fields.chunk::<PAGE_REF_LEN>()?;
         let fields = &mut Cursor::new(bytes, fields.section(), start);
         let level = fields.u8()?;
@@ -356,11 +359,10 @@ impl Entry for PageRef {
 pub(super) fn decode_run<E: Entry>(fields: &mut Cursor<'_>, count: u32) -> Result<Vec<E>, FormatError> {
     let (start, section) = (fields.offset(), fields.section());
     let len = usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(E::LEN);
-    let run = fields.take(len)?;
+    let mut run = Cursor::new(fields.take(len)?, section, start);
     let mut entries = Vec::with_capacity(usize::try_from(count).unwrap_or_default());
-    // Each entry has a cursor of its own, whose length the compiler knows.
-    for (entry, at) in run.chunks_exact(E::LEN).zip((start..).step_by(E::LEN)) {
-        E::decode(&mut Cursor::new(entry, section, at), &mut entries)?;
+    for _ in 0..count {
+        E::decode(&mut run, &mut entries)?;
     }
     Ok(entries)
 }

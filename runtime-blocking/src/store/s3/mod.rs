@@ -28,7 +28,7 @@ use bucketlog_s3_presign::{Bucket, Exchange, HttpAnswer, Lesson, SigningKeys};
 use credentials::{Cached, Keys};
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::time::{Instant, SystemTime};
-use wire::{Lost, Sent, Wire};
+use wire::{Lost, Wire};
 
 /// A bucket, or the part of it under a prefix. Connections are kept open between requests.
 #[derive(Debug)]
@@ -58,9 +58,7 @@ impl S3 {
         let now = rules::timestamp(now);
         let theirs = TimestampMs(now.0.saturating_add(self.offset.load(Relaxed)));
         let sent = request.to_http(&self.bucket, keys.as_ref().map(signing).as_ref(), theirs);
-        let headers: Vec<_> = sent.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        let wired = Sent { method: sent.method, url: &sent.url, headers: &headers, body: &sent.body };
-        let answer = self.wire.exchange(&wired, sent.max_answer, until).map_err(|lost| match lost {
+        let answer = self.wire.exchange(&sent, until).map_err(|lost| match lost {
             Lost::NotSent(why) => Fault::not_sent(why),
             Lost::Unknown(why) => Fault::indeterminate(why),
         })?;

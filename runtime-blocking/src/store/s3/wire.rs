@@ -1,8 +1,7 @@
 //! One HTTP exchange over ureq; no other file knows that crate.
 use super::Timeouts;
 use super::rope::Rope;
-use bucketlog_s3_presign::HttpAnswer;
-use bytes::Bytes;
+use bucketlog_s3_presign::{HttpAnswer, HttpRequest, MAX_DOCUMENT};
 use std::cell::Cell;
 use std::io::Read as _;
 use std::sync::Arc;
@@ -12,17 +11,6 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::unversioned::resolver::DefaultResolver;
 use ureq::unversioned::transport::{Buffers, ConnectionDetails, Connector, DefaultConnector, NextTimeout, Transport};
 use ureq::{Agent, AsSendBody, Body, Error, Proxy, SendBody};
-
-/// Bytes kept of an answer that is an error document, whatever the request allows.
-pub(super) const MAX_ERROR_BODY: u64 = 64 << 10;
-
-/// What is sent.
-pub(super) struct Sent<'a> {
-    pub(super) method: &'a str,
-    pub(super) url: &'a str,
-    pub(super) headers: &'a [(&'a str, &'a str)],
-    pub(super) body: &'a [Bytes],
-}
 
 /// Nothing came back, or not all.
 pub(super) enum Lost {
@@ -72,23 +60,23 @@ impl Wire {
         Self { agent: Agent::with_parts(config.build(), connector, DefaultResolver::default()) }
     }
 
-    /// Makes one attempt and reads at most `limit` bytes of a successful answer's body.
-    pub(super) fn exchange(&self, sent: &Sent<'_>, limit: u64, until: Instant) -> Result<HttpAnswer, Lost> {
+    /// Makes one attempt.
+    pub(super) fn exchange(&self, sent: &HttpRequest, until: Instant) -> Result<HttpAnswer, Lost> {
         LEFT.set(false);
-        self.attempt(sent, limit, until).map_err(|error| lost(&error))
+        self.attempt(sent, until).map_err(|error| lost(&error))
     }
 
-    fn attempt(&self, sent: &Sent<'_>, limit: u64, until: Instant) -> Result<HttpAnswer, Error> {
-        let mut request = Request::builder().method(sent.method).uri(sent.url);
-        for (name, value) in sent.headers {
-            request = request.header(*name, *value);
+    fn attempt(&self, sent: &HttpRequest, until: Instant) -> Result<HttpAnswer, Error> {
+        let mut request = Request::builder().method(sent.method).uri(&sent.url);
+        for (name, value) in &sent.headers {
+            request = request.header(*name, value);
         }
         if !matches!(sent.method, "PUT" | "POST") {
-            return self.run(request.body(())?, limit, until);
+            return self.run(request.body(())?, sent.max_answer, until);
         }
-        let mut rope = Rope::new(sent.body);
-        let request = request.header("content-length", Rope::len(sent.body));
-        self.run(request.body(SendBody::from_reader(&mut rope))?, limit, until)
+        let mut rope = Rope::new(&sent.body);
+        let request = request.header("content-length", Rope::len(&sent.body));
+        self.run(request.body(SendBody::from_reader(&mut rope))?, sent.max_answer, until)
     }
 
     fn run(&self, request: Request<impl AsSendBody>, limit: u64, until: Instant) -> Result<HttpAnswer, Error> {
@@ -99,7 +87,7 @@ impl Wire {
 }
 
 fn read(mut response: Response<Body>, limit: u64) -> Result<HttpAnswer, Error> {
-    let limit = if response.status().is_success() { limit } else { MAX_ERROR_BODY };
+    let limit = if response.status().is_success() { limit } else { MAX_DOCUMENT };
     let told = response.body().content_length();
     let mut body = Vec::new();
     let whole = told.is_none_or(|length| length <= limit);

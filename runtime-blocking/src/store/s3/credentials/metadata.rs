@@ -1,16 +1,13 @@
 //! Keys from the services that a cloud offers to its own machines and containers.
 use super::super::Timeouts;
-use super::super::wire::{Lost, Sent, Wire};
+use super::super::wire::{Lost, Wire};
 use super::environment::variable;
 use super::{Credentials, Keys, NoKeys, document};
-use bucketlog_s3_presign::HttpAnswer;
+use bucketlog_s3_presign::{HttpAnswer, HttpRequest, MAX_DOCUMENT};
 use std::fs;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::{Duration, Instant};
 use url::{Host, Url};
-
-/// Keys are some hundred bytes; tokens at most some thousand.
-const MAX_ANSWER: u64 = 64 << 10;
 
 /// Keys of the role of an EC2 instance (IMDSv2 at `AWS_EC2_METADATA_SERVICE_ENDPOINT`, by default
 /// `http://169.254.169.254`; version 1 is not asked).
@@ -45,18 +42,17 @@ impl Instance {
     }
 
     fn ask(&self, path: &str, token: &str, until: Instant) -> Result<String, NoKeys> {
-        let headers = [("x-aws-ec2-metadata-token", token)];
-        let url = format!("{}{path}", self.endpoint);
-        text(&self.wire, &Sent { method: "GET", url: &url, headers: &headers, body: &[] }, until)
+        let headers = vec![("x-aws-ec2-metadata-token", token.to_owned())];
+        text(&self.wire, &request("GET", format!("{}{path}", self.endpoint), headers), until)
     }
 }
 
 impl Credentials for Instance {
     fn keys(&self, until: Instant) -> Result<Option<Keys>, NoKeys> {
         const ROLES: &str = "/latest/meta-data/iam/security-credentials/";
-        let headers = [("x-aws-ec2-metadata-token-ttl-seconds", "60")];
-        let url = format!("{}/latest/api/token", self.endpoint);
-        let token = text(&self.wire, &Sent { method: "PUT", url: &url, headers: &headers, body: &[] }, until)?;
+        let headers = vec![("x-aws-ec2-metadata-token-ttl-seconds", "60".to_owned())];
+        let token = request("PUT", format!("{}/latest/api/token", self.endpoint), headers);
+        let token = text(&self.wire, &token, until)?;
         let roles = self.ask(ROLES, &token, until)?;
         let role = roles.lines().next().ok_or_else(|| NoKeys("the instance has no role".to_owned()))?;
         let keys = self.ask(&format!("{ROLES}{role}"), &token, until)?;
@@ -107,9 +103,8 @@ impl Container {
 
 impl Credentials for Container {
     fn keys(&self, until: Instant) -> Result<Option<Keys>, NoKeys> {
-        let token = self.token()?;
-        let headers: Vec<_> = token.iter().map(|token| ("authorization", token.as_str())).collect();
-        let sent = Sent { method: "GET", url: &self.url, headers: &headers, body: &[] };
+        let headers = self.token()?.into_iter().map(|token| ("authorization", token)).collect();
+        let sent = request("GET", self.url.clone(), headers);
         document::parse(text(&self.wire, &sent, until)?.as_bytes(), "the container's service").map(Some)
     }
 }
@@ -133,9 +128,14 @@ fn is_safe(url: &str) -> bool {
     url.scheme() == "https" || (url.scheme() == "http" && local)
 }
 
+/// A request without a body. Keys are some hundred bytes; tokens at most some thousand.
+pub(super) fn request(method: &'static str, url: String, headers: Vec<(&'static str, String)>) -> HttpRequest {
+    HttpRequest { method, url, headers, body: Vec::new(), max_answer: MAX_DOCUMENT }
+}
+
 /// The text of a good answer. A bad one is told by its status, never by its text.
-pub(super) fn text(wire: &Wire, sent: &Sent<'_>, until: Instant) -> Result<String, NoKeys> {
-    match wire.exchange(sent, MAX_ANSWER, until) {
+pub(super) fn text(wire: &Wire, sent: &HttpRequest, until: Instant) -> Result<String, NoKeys> {
+    match wire.exchange(sent, until) {
         Ok(HttpAnswer { status: 200, body, too_long: false, .. }) => Ok(String::from_utf8_lossy(&body).into_owned()),
         Ok(answer) => Err(NoKeys(format!("the service for keys answered with status {}", answer.status))),
         Err(Lost::NotSent(why) | Lost::Unknown(why)) => Err(NoKeys(format!("the service for keys: {why}"))),

@@ -1,10 +1,10 @@
 //! Keys of a role that a token from another identity service opens (EKS, CI systems).
 use super::super::Timeouts;
-use super::super::wire::{Sent, Wire};
+use super::super::wire::Wire;
 use super::environment::variable;
-use super::metadata::text;
+use super::metadata::{request, text};
 use super::{Credentials, Keys, NoKeys, document};
-use bytes::Bytes;
+use bucketlog_s3_presign::HttpRequest;
 use std::fs;
 use std::time::Instant;
 use url::form_urlencoded;
@@ -52,9 +52,8 @@ impl Credentials for WebIdentity {
             .append_pair("RoleSessionName", &self.session)
             .append_pair("WebIdentityToken", token.trim())
             .finish();
-        let headers = [("content-type", "application/x-www-form-urlencoded")];
-        let body = [Bytes::from(form)];
-        let sent = Sent { method: "POST", url: &self.endpoint, headers: &headers, body: &body };
+        let headers = vec![("content-type", "application/x-www-form-urlencoded".to_owned())];
+        let sent = HttpRequest { body: vec![form.into()], ..request("POST", self.endpoint.clone(), headers) };
         keys(&text(&self.wire, &sent, until)?).map(Some)
     }
 }
