@@ -33,11 +33,7 @@ pub(crate) fn open(args: &LogArgs, may_create: bool) -> Result<Arc<dyn Store>, F
         let what = format!("there is no store at {}", missing.display());
         return Err(Failure::new("store", what, "name another with --store, or append something first"));
     }
-    open_url(&url).map_err(|error| {
-        let cause = std::error::Error::source(&error).map_or(String::new(), |cause| format!(": {cause}"));
-        let what = format!("can't open the store {url}: {error}{cause}");
-        Failure::new("store", what, HELP)
-    })
+    open_url(&url).map_err(|error| Failure::new("store", format!("can't open the store {url}: {error}"), HELP))
 }
 
 /// The URL of the store that the options name.

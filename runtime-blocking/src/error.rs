@@ -17,7 +17,18 @@ pub enum OpenError {
     Entropy(#[from] EntropyError),
     /// The claim failed.
     #[error("the partition could not be claimed: {0}")]
-    Claim(#[source] HaltCause),
+    Claim(HaltCause),
+}
+
+impl OpenError {
+    /// Why the writer stopped, where that is the reason.
+    #[must_use]
+    pub fn halt_cause(&self) -> Option<&HaltCause> {
+        match self {
+            Self::Claim(cause) => Some(cause),
+            _ => None,
+        }
+    }
 }
 
 /// Why accepted records are not known to be durable.
@@ -26,10 +37,10 @@ pub enum OpenError {
 pub enum DurabilityError {
     /// They may be durable, or may yet become so.
     #[error("it is unknown whether they are durable: {0}")]
-    Indeterminate(#[source] Halted),
+    Indeterminate(Halted),
     /// They, or the last of them, are not in the log and never will be under their LSNs.
     #[error("not committed: {0}")]
-    NotCommitted(#[source] Halted),
+    NotCommitted(Halted),
 }
 
 impl DurabilityError {
@@ -44,6 +55,12 @@ impl DurabilityError {
         match self {
             Self::Indeterminate(halted) | Self::NotCommitted(halted) => halted,
         }
+    }
+
+    /// Why the writer stopped.
+    #[must_use]
+    pub fn halt_cause(&self) -> &HaltCause {
+        &self.halted().cause
     }
 }
 
@@ -60,28 +77,41 @@ pub enum AppendDurableError {
         /// Its LSN.
         lsn: Lsn,
         /// What is known of it.
-        #[source]
         error: DurabilityError,
     },
 }
 
+impl AppendDurableError {
+    /// Why the writer stopped, where that is the reason.
+    #[must_use]
+    pub fn halt_cause(&self) -> Option<&HaltCause> {
+        match self {
+            Self::NotAccepted(error) => error.halt_cause(),
+            Self::NotDurable { error, .. } => Some(error.halt_cause()),
+        }
+    }
+}
+
 /// Why a flush did not end with everything durable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("flush: {0}")]
+#[error(transparent)]
 pub struct FlushError(#[from] pub DurabilityError);
 
 /// Why a writer was closed without everything durable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("close: {0}")]
+#[error(transparent)]
 pub struct CloseError(#[from] pub DurabilityError);
 
 /// The writer is gone: its committed watermark will not pass the value waited for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the writer ended with LSN {committed} as the committed watermark")]
+#[error("the writer ended with LSN {committed} as the committed watermark{}", because(cause.as_ref()))]
 pub struct WatchEnded {
     /// The last value.
     pub committed: Lsn,
     /// Why it ended; `None` if it was closed.
-    #[source]
     pub cause: Option<HaltCause>,
+}
+
+fn because(cause: Option<&HaltCause>) -> String {
+    cause.map_or_else(String::new, |cause| format!(": {cause}"))
 }

@@ -38,7 +38,6 @@ pub enum ReadError {
         /// The object.
         key: Key,
         /// The broken rule, its section and byte offset.
-        #[source]
         error: FormatError,
     },
     /// The head in the store is older than one that this reader has seen: somebody put an old copy back.
@@ -57,7 +56,6 @@ pub enum ReadError {
         /// Requests sent for it.
         attempts: u32,
         /// What became of the last one.
-        #[source]
         fault: Fault,
     },
     /// The store refuses the request for good: missing permission, unsupported operation, invalid request.
@@ -66,7 +64,6 @@ pub enum ReadError {
         /// The object.
         key: Key,
         /// What the store said.
-        #[source]
         fault: Fault,
     },
 }

@@ -28,9 +28,9 @@ impl Writer {
         Ok(lsn)
     }
 
-    /// Whether an append of a record of `len` encoded bytes just adds it to the open block: then it looks at no clock and leaves nothing to
-    /// poll for, so that a driver may call [`Writer::append`] with any earlier time and need not poll after it. A driver
-    /// that never asks is right, too.
+    /// Whether an append of a record of `len` encoded bytes just adds it to the open block: then it looks at no clock and
+    /// leaves nothing to poll for, so that a driver may call [`Writer::append`] with any earlier time and need not poll
+    /// after it. A driver that never asks is right, too.
     #[must_use]
     pub fn appends_in_place(&self, len: u64) -> bool {
         let Some(active) = &self.active else { return false };

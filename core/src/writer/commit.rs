@@ -10,7 +10,7 @@ use super::{Metric, Note, Writer};
 use crate::boundary::{
     ByteRange, Command, Fault, Get, GetReply, MonoTime, Now, RefusalKind, SwapCondition, SwapReply, Version,
 };
-use crate::format::catalog::{Head, Page, PageRef, SegmentEntry, Step};
+use crate::format::catalog::{Head, Page, PageRef, Presence, SegmentEntry};
 use crate::ids::{Epoch, Lsn};
 use crate::limits::MAX_PAGE_LEN;
 use crate::mutant::mutant;
@@ -291,9 +291,8 @@ impl Writer {
         match self.decode_head(result) {
             Ok(Some((head, token))) => {
                 let head = Arc::new(head);
-                let Some(base) = self.commit.proposal().map(|p| p.last.base_lsn) else { return };
-                let (step, epoch) = (head.locate(base), head.writer_epoch);
-                self.resolve(now, &head, &token, step, epoch);
+                let Some(presence) = self.commit.proposal().map(|p| head.presence(&p.last)) else { return };
+                self.resolve(now, &head, &token, presence, head.writer_epoch);
             }
             Ok(None) => {
                 self.doubt();
@@ -304,8 +303,8 @@ impl Writer {
         }
     }
 
-    /// Applies the rules to a head; `step` leads towards the proposal, below a page of `parent_epoch`.
-    fn resolve(&mut self, now: Now, found: &Arc<Head>, token: &Version, step: Step, parent_epoch: Epoch) {
+    /// Applies the rules to a head; `presence` is what it says of the proposal, or a page of `parent_epoch` below it.
+    fn resolve(&mut self, now: Now, found: &Arc<Head>, token: &Version, presence: Presence, parent_epoch: Epoch) {
         let Some(proposal) = self.commit.proposal_mut() else { return };
         let is_mine = found.writer_id == self.writer_id;
         if let Some((candidate, _)) = &proposal.takeover
@@ -316,7 +315,7 @@ impl Writer {
         }
         let is_mine = is_mine && found.writer_epoch == self.head.writer_epoch;
         let proposed = Proposed { last: &proposal.last, token: &proposal.token, predecessor: &self.head };
-        match classify(found, token, step, proposed) {
+        match classify(found, token, presence, proposed) {
             Finding::NeedPage(_) if mutant("a proof below a page is not looked for") => {
                 self.commit = Commit::Idle;
                 self.halt(self.usurped(found, false));
@@ -401,7 +400,7 @@ impl Writer {
     pub(super) fn walked(&mut self, now: Now, result: Result<GetReply, Fault>) {
         let Some(proposal) = self.commit.proposal_mut() else { return };
         let Stage::Walking { walk } = std::mem::replace(&mut proposal.stage, Stage::Reading) else { return };
-        let base = proposal.last.base_lsn;
+        let last = proposal.last;
         let page = match result {
             Ok(GetReply::Found { body, .. }) => Page::decode(&body)
                 .and_then(|page| page.check(&walk.page, walk.parent_epoch, self.keys.identity()).map(|()| page)),
@@ -416,7 +415,7 @@ impl Writer {
             Err(fault) => return self.publish_again(now, fault, |at| Stage::Walk { at, walk: walk.clone() }),
         };
         match page {
-            Ok(page) => self.resolve(now, &walk.head, &walk.token, page.locate(base), page.writer_epoch),
+            Ok(page) => self.resolve(now, &walk.head, &walk.token, page.presence(&last), page.writer_epoch),
             Err(error) => {
                 let key = self.keys.page(&walk.page).into();
                 self.halt(HaltCause::Corrupt { key, error });

@@ -72,7 +72,6 @@ pub enum Status {
 #[error("{cause} (durable below LSN {proven}, unknown below {maybe}, accepted below {accepted})")]
 pub struct Halted {
     /// Why.
-    #[source]
     pub cause: HaltCause,
     /// End of what is proven durable.
     pub proven: Lsn,
@@ -217,8 +216,15 @@ pub struct AppendError {
     /// The record, handed back.
     pub record: Record,
     /// Why it was not accepted.
-    #[source]
     pub reason: AppendReason,
+}
+
+impl AppendError {
+    /// Why the writer stopped, where that is the reason.
+    #[must_use]
+    pub fn halt_cause(&self) -> Option<&HaltCause> {
+        self.reason.halt_cause()
+    }
 }
 
 /// A batch that took no effect, with all its records.
@@ -230,8 +236,15 @@ pub struct BatchError {
     /// Position of the record that was the cause; 0 if the cause lies outside the batch.
     pub index: usize,
     /// Why the batch was not accepted.
-    #[source]
     pub reason: AppendReason,
+}
+
+impl BatchError {
+    /// Why the writer stopped, where that is the reason.
+    #[must_use]
+    pub fn halt_cause(&self) -> Option<&HaltCause> {
+        self.reason.halt_cause()
+    }
 }
 
 /// Why a record was not accepted. Except for the last three the writer lives on.
@@ -242,7 +255,7 @@ pub enum AppendReason {
     #[error("too much is pending; wait for room")]
     Full,
     /// No segment can hold the record.
-    #[error("{0}")]
+    #[error(transparent)]
     Record(#[from] RecordError),
     /// The record's timestamp lies before the last one's.
     #[error("timestamp {found} lies before the last record's {last}")]
@@ -277,7 +290,18 @@ pub enum AppendReason {
     Closed,
     /// The writer halted.
     #[error("{0}")]
-    Halted(#[source] Box<HaltCause>),
+    Halted(Box<HaltCause>),
+}
+
+impl AppendReason {
+    /// Why the writer stopped, where that is the reason.
+    #[must_use]
+    pub fn halt_cause(&self) -> Option<&HaltCause> {
+        match self {
+            Self::Halted(cause) => Some(cause),
+            _ => None,
+        }
+    }
 }
 
 /// How far records have come; each bound is exclusive, and `accepted >= cut >= uploaded >= committed` always holds.

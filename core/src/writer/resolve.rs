@@ -1,6 +1,6 @@
 //! What a head tells of a proposal whose fate is not known: the publish rules of design 4, in their order.
 use crate::boundary::Version;
-use crate::format::catalog::{Head, PageRef, SegmentEntry, Step};
+use crate::format::catalog::{Head, PageRef, Presence, SegmentEntry};
 use crate::mutant::mutant;
 
 /// What was proposed, as far as the rules need it.
@@ -31,19 +31,18 @@ pub(super) enum Finding {
     Lost,
 }
 
-/// Applies the rules to a head found at `token`; `step` is how far the tree was followed towards the base of the
-/// proposal's last segment.
-pub(super) fn classify(found: &Head, token: &Version, step: Step, proposed: Proposed<'_>) -> Finding {
-    let is_ours = |entry: &SegmentEntry| entry == proposed.last;
-    if found.last_segment.as_ref().is_some_and(is_ours) || mutant("every head that was read holds the proposal") {
+/// Applies the rules to a head found at `token`; `presence` is what the head, or a page below it, says of the proposal's
+/// last segment.
+pub(super) fn classify(found: &Head, token: &Version, presence: Presence, proposed: Proposed<'_>) -> Finding {
+    if mutant("every head that was read holds the proposal") {
         return Finding::Committed;
     }
-    match step {
-        Step::Segment(entry) if is_ours(&entry) && !mutant("equality instead of containment") => {
-            return Finding::Committed;
-        }
-        Step::Page(page) => return Finding::NeedPage(page),
-        Step::Segment(_) | Step::Missing => {}
+    let is_last = found.last_segment.as_ref() == Some(proposed.last);
+    match presence {
+        Presence::Present if mutant("equality instead of containment") && !is_last => {}
+        Presence::Present => return Finding::Committed,
+        Presence::Ask(page) => return Finding::NeedPage(page),
+        Presence::Absent => {}
     }
     if token == proposed.token || mutant("a changed token is repeated") {
         return Finding::Repeat;

@@ -82,16 +82,9 @@ impl fmt::Display for OpenStoreError {
             Self::MemoryWithPath => f.write_str("`memory:` stands alone: a store in memory has no name"),
             #[cfg(feature = "s3")]
             Self::Bucket(error) => error.fmt(f),
-            Self::Directory { path, .. } => write!(f, "can't open the directory {}", path.display()),
+            Self::Directory { path, cause } => write!(f, "can't open the directory {}: {cause}", path.display()),
         }
     }
 }
 
-impl std::error::Error for OpenStoreError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Directory { cause, .. } => Some(cause),
-            _ => None,
-        }
-    }
-}
+impl std::error::Error for OpenStoreError {}

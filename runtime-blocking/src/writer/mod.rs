@@ -56,7 +56,7 @@ pub struct AppendedBatch {
 /// A writer that was fenced hears of it at its next commit:
 ///
 /// ```
-/// use bucketlog_blocking::error::{AppendDurableError, HaltCause};
+/// use bucketlog_blocking::error::HaltCause;
 /// use bucketlog_blocking::{Log, LogOptions, Partition, Record, StreamId, WriterOptions, now, store::Memory};
 /// use std::sync::Arc;
 ///
@@ -68,13 +68,11 @@ pub struct AppendedBatch {
 /// let mut new = log.writer(Partition(0), WriterOptions::default())?;
 /// new.append_durable(Record::new(now(), "second"))?;
 ///
-/// match old.append_durable(Record::new(now(), "too late")) {
-///     // Accepted, but fenced at its commit. From now on every append is `NotAccepted`.
-///     Err(AppendDurableError::NotDurable { error, .. }) => {
-///         let HaltCause::Superseded { epoch, writer } = error.halted().cause else { return Err(error.into()) };
-///         assert_eq!((epoch, writer), (new.epoch(), new.writer_id()));
-///     }
-///     other => panic!("{other:?}"),
+/// // The first is accepted and fenced at its commit, the second is not accepted any more.
+/// for late in ["too late", "much too late"] {
+///     let error = old.append_durable(Record::new(now(), late)).unwrap_err();
+///     let Some(HaltCause::Superseded { epoch, writer }) = error.halt_cause() else { return Err(error.into()) };
+///     assert_eq!((*epoch, *writer), (new.epoch(), new.writer_id()));
 /// }
 /// # Ok(())
 /// # }

@@ -170,10 +170,10 @@ fn a_refusal_for_good_resolves_a_flush_with_its_cause() {
     writer.append(record(1)).unwrap();
     store.creates(Conduct::Fail(Fault::refused(RefusalKind::Denied, "no permission to write")));
     let error = writer.flush().unwrap_err();
-    assert!(matches!(error.0.halted().cause, HaltCause::Refused { .. }), "{error}");
-    assert!(error.source().is_some() && error.to_string().contains("no permission to write"), "{error}");
+    assert!(matches!(error.0.halt_cause(), HaltCause::Refused { .. }), "{error}");
+    assert!(error.source().is_none() && error.to_string().contains("no permission to write"), "{error}");
     let error = writer.append(record(2)).unwrap_err();
-    assert!(matches!(error.reason, AppendReason::Halted(cause) if matches!(*cause, HaltCause::Refused { .. })));
+    assert!(matches!(error.halt_cause(), Some(HaltCause::Refused { .. })), "{error}");
 }
 
 #[test]

@@ -50,7 +50,7 @@ pub enum TrimError {
     Tree(#[from] TreeError),
     /// A page is not the one its parent refers to.
     #[error("a page of the catalog is corrupt: {0}")]
-    Corrupt(#[from] FormatError),
+    Corrupt(FormatError),
 }
 
 /// The head without what lies wholly below `before_lsn`; the segment that contains it is kept.
