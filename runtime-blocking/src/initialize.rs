@@ -2,8 +2,9 @@
 pub use bucketlog_core::initialize::{InitializeError, Initialized};
 
 use crate::entropy::{EntropyError, fresh_entropy};
-use crate::host::{Help, Host, News, Pool, Role};
+use crate::host::{Backend, Help, Host, News, Role};
 use crate::sync::Arc;
+use bucketlog_core::boundary::Fault;
 use bucketlog_core::format::catalog::CatalogLayout;
 use bucketlog_core::format::keys::LogKeys;
 use bucketlog_core::ids::Lsn;
@@ -43,8 +44,9 @@ pub enum InitializePartitionError {
 type Outcome = Result<Initialized, InitializeError>;
 type InitializeHost = Host<Waiting>;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Waiting {
+    head: Arc<str>,
     outcome: Option<Outcome>,
     waker: Option<Waker>,
 }
@@ -54,8 +56,13 @@ impl Role for Waiting {
     const HELP: Help = Help::Always;
 
     fn on_event(&mut self, outcome: Outcome, news: &mut News) {
-        self.outcome = Some(outcome);
+        self.outcome.get_or_insert(outcome);
         news.wakers.extend(self.waker.take());
+    }
+
+    fn end(&mut self, _: &mut Machine, news: &mut News) {
+        let (key, fault) = (Arc::clone(&self.head), Fault::not_sent("the log was shut down"));
+        self.on_event(Err(InitializeError::Store { key, attempts: 0, fault, maybe: true }), news);
     }
 }
 
@@ -76,8 +83,8 @@ impl Waiting {
 pub struct InitializeFuture(Result<Arc<InitializeHost>, InitializePartitionError>);
 
 impl InitializeFuture {
-    pub(crate) fn new(pool: &Pool, keys: LogKeys, next_lsn: Lsn, options: &InitializeOptions) -> Self {
-        Self(begin(pool, keys, next_lsn, options))
+    pub(crate) fn new(backend: &Backend, keys: LogKeys, next_lsn: Lsn, options: &InitializeOptions) -> Self {
+        Self(begin(backend, keys, next_lsn, options))
     }
 
     /// Blocks until it is done.
@@ -98,11 +105,12 @@ impl Future for InitializeFuture {
 }
 
 fn begin(
-    pool: &Pool,
+    backend: &Backend,
     keys: LogKeys,
     next_lsn: Lsn,
     options: &InitializeOptions,
 ) -> Result<Arc<InitializeHost>, InitializePartitionError> {
+    let head = Arc::from(keys.head());
     let machine = Machine::new(keys, options.layout, next_lsn, options.budget, fresh_entropy()?)?;
-    Ok(Host::new(pool, machine, Waiting::default()))
+    Ok(Host::new(backend, machine, Waiting { head, outcome: None, waker: None }))
 }

@@ -52,6 +52,7 @@
 //!     (writer.clone(), writer)
 //! }
 //! ```
+pub mod driver;
 pub mod error;
 pub mod initialize;
 mod log;

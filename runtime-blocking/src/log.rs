@@ -1,8 +1,9 @@
 //! The entrance: one stream in one store.
 use crate::clock::Clock;
+use crate::driver::Driver;
 use crate::entropy::{EntropyError, fresh_entropy};
 use crate::error::OpenError;
-use crate::host::{Limits, Pool};
+use crate::host::{Backend, Limits, Pool};
 use crate::initialize::{InitializeFuture, InitializeOptions, InitializePartitionError, Initialized};
 use crate::metrics::MetricsSink;
 use crate::reader::{Reader, ReaderOptions};
@@ -71,7 +72,7 @@ impl Default for Prefixes {
 /// of them. An idle log does nothing.
 #[derive(Clone, Debug)]
 pub struct Log {
-    pool: Pool,
+    backend: Backend,
     stream: StreamId,
     prefixes: Arc<Prefixes>,
     /// Whether the store is still to be proven.
@@ -92,8 +93,19 @@ impl Log {
         let limits =
             Limits { threads: options.threads, computations: options.cpu_threads, uploads: options.max_uploads };
         let pool = Pool::new(store, Clock::system(), limits, options.metrics);
-        let unproven = Arc::new(AtomicBool::new(options.prove_store));
-        Self { pool, stream, prefixes: Arc::new(options.prefixes), unproven }
+        Self::over(Backend::Threads(pool), stream, options.prefixes, options.prove_store)
+    }
+
+    /// Opens the stream over another runtime's driver instead of this crate's threads. Of the options, those that speak
+    /// of threads and of limits mean nothing then: they are the driver's business.
+    pub fn driven_by(driver: Arc<dyn Driver>, stream: StreamId, options: LogOptions) -> Self {
+        let backend = Backend::foreign(driver, options.metrics);
+        Self::over(backend, stream, options.prefixes, options.prove_store)
+    }
+
+    fn over(backend: Backend, stream: StreamId, prefixes: Prefixes, prove_store: bool) -> Self {
+        let unproven = Arc::new(AtomicBool::new(prove_store));
+        Self { backend, stream, prefixes: Arc::new(prefixes), unproven }
     }
 
     /// The stream's name.
@@ -118,7 +130,7 @@ impl Log {
 
     fn claim(&self, partition: Partition, mut options: WriterOptions) -> Result<Writer, OpenError> {
         options.prove_store |= self.unproven.swap(false, Ordering::Relaxed);
-        Writer::claim(&self.pool, self.keys(partition), options)
+        Writer::claim(&self.backend, self.keys(partition), options)
     }
 
     /// A reader of a partition. It makes no request before it is asked.
@@ -126,7 +138,7 @@ impl Log {
     /// # Errors
     /// The operating system gave no random bytes.
     pub fn reader(&self, partition: Partition, options: ReaderOptions) -> Result<Reader, EntropyError> {
-        Ok(Reader::new(&self.pool, self.keys(partition), options, fresh_entropy()?))
+        Ok(Reader::new(&self.backend, self.keys(partition), options, fresh_entropy()?))
     }
 
     /// Creates a partition whose first record gets `next_lsn`, as a migration does, unless it exists. A partition that
@@ -150,7 +162,7 @@ impl Log {
         next_lsn: Lsn,
         options: &InitializeOptions,
     ) -> InitializeFuture {
-        InitializeFuture::new(&self.pool, self.keys(partition), next_lsn, options)
+        InitializeFuture::new(&self.backend, self.keys(partition), next_lsn, options)
     }
 
     /// The keys of a partition's objects.

@@ -1,7 +1,9 @@
 //! One machine and everybody who waits for it.
 use super::HostId;
+use super::backend::Backend;
 use super::park::{park, waker};
-use super::pool::{Driven, Permit, Pool};
+use super::pool::{Driven, Permit};
+use crate::driver;
 use crate::metrics::{Metric, MetricsSink};
 use crate::sync::{Arc, Mutex, Weak, lock};
 use crate::trace;
@@ -28,6 +30,9 @@ pub(crate) trait Role: Send + 'static {
 
     /// Takes note of an event; everything that runs foreign code goes to `news`.
     fn on_event(&mut self, event: <Self::Machine as Machine>::Event, news: &mut News);
+
+    /// Brings the machine to an end, as far as it has one, and answers whoever waits: nothing is executed any more.
+    fn end(&mut self, machine: &mut Self::Machine, news: &mut News);
 }
 
 /// What to tell others once the lock is released.
@@ -36,6 +41,8 @@ pub(crate) struct News {
     pub(crate) wakers: Vec<Waker>,
     pub(crate) metrics: Vec<Metric>,
     pub(crate) halted: Option<Halted>,
+    /// Records that are not durable and no longer will be.
+    pub(crate) given_up: u64,
 }
 
 impl News {
@@ -43,6 +50,9 @@ impl News {
     fn tell(self, sink: Option<&dyn MetricsSink>) {
         if let Some(halted) = &self.halted {
             trace::halted(halted);
+        }
+        if self.given_up > 0 {
+            trace::given_up(self.given_up);
         }
         for metric in &self.metrics {
             let _ = catch_unwind(AssertUnwindSafe(|| sink.map(|sink| sink.record(metric))));
@@ -53,11 +63,11 @@ impl News {
     }
 }
 
-/// A machine in a pool.
+/// A machine and its backend.
 pub(crate) struct Host<R: Role> {
     id: HostId,
     me: Weak<Self>,
-    pool: Pool,
+    backend: Backend,
     state: Mutex<State<R>>,
 }
 
@@ -66,7 +76,7 @@ struct State<R: Role> {
     role: R,
     /// Commands without an answer so far.
     in_flight: usize,
-    /// The deadline that the pool knows of.
+    /// The deadline that the backend knows of.
     timer: Option<MonoTime>,
     /// When the machine was polled last.
     polled: Now,
@@ -85,8 +95,13 @@ struct Round {
 
 impl<R: Role> State<R> {
     fn poll(&mut self, now: Now) -> Round {
-        self.polled = now;
         let mut round = Round::default();
+        self.poll_into(&mut round, now);
+        round
+    }
+
+    fn poll_into(&mut self, round: &mut Round, now: Now) {
+        self.polled = now;
         while let Some(command) = self.machine.poll_command(now) {
             match command {
                 Command::Cancel(op) => round.cancelled.push(op),
@@ -98,7 +113,6 @@ impl<R: Role> State<R> {
             round.eventful = true;
             self.role.on_event(event, &mut round.news);
         }
-        round
     }
 
     fn answer(&mut self, now: Now, answer: Option<Completion>) {
@@ -108,7 +122,12 @@ impl<R: Role> State<R> {
         }
     }
 
-    /// Makes sure that the pool polls in time; `unless_by` is when the calling thread will do so itself.
+    /// A timer that has come is no longer set.
+    fn expire_timer(&mut self, now: Now) {
+        self.timer = self.timer.filter(|timer| *timer > now.mono);
+    }
+
+    /// Makes sure that the backend polls in time; `unless_by` is when the calling thread will do so itself.
     fn set_timer(&mut self, round: &mut Round, unless_by: Option<MonoTime>) {
         let due = self.machine.deadline().filter(|due| unless_by.is_none_or(|by| *due < by));
         if let Some(due) = due.filter(|due| self.timer.is_none_or(|timer| *due < timer)) {
@@ -118,9 +137,10 @@ impl<R: Role> State<R> {
 }
 
 impl<R: Role> Host<R> {
-    pub(crate) fn new(pool: &Pool, machine: R::Machine, role: R) -> Arc<Self> {
+    pub(crate) fn new(backend: impl Into<Backend>, machine: R::Machine, role: R) -> Arc<Self> {
+        let backend = backend.into();
         let state = State { machine, role, in_flight: 0, timer: None, polled: Now::default() };
-        Arc::new_cyclic(|me| Self { id: pool.name(), me: me.clone(), pool: pool.clone(), state: Mutex::new(state) })
+        Arc::new_cyclic(|me| Self { id: backend.add(me), me: me.clone(), backend, state: Mutex::new(state) })
     }
 
     /// Looks at the machine; what is called must leave it as it is.
@@ -130,7 +150,7 @@ impl<R: Role> Host<R> {
         look(machine, role)
     }
 
-    /// Calls the machine; what follows is left to the workers.
+    /// Calls the machine; what follows is left to the backend.
     pub(crate) fn call<T>(&self, call: impl FnOnce(&mut R::Machine, &mut R, Now) -> T) -> T {
         self.call_unless(|_| false, call)
     }
@@ -146,7 +166,7 @@ impl<R: Role> Host<R> {
         if is_quiet(machine) {
             return call(machine, role, *polled);
         }
-        let now = self.pool.clock().now();
+        let now = self.backend.now();
         let result = call(machine, role, now);
         let mut round = state.poll(now);
         state.set_timer(&mut round, None);
@@ -177,7 +197,7 @@ impl<R: Role> Host<R> {
             return Poll::Ready(answer);
         }
         let waker = Some(context.waker());
-        let now = self.pool.clock().now();
+        let now = self.backend.now();
         let mut answer = check(&mut state.machine, &mut state.role, now, waker);
         let mut round = state.poll(now);
         if answer.is_pending() && round.eventful {
@@ -194,7 +214,7 @@ impl<R: Role> Host<R> {
     pub(crate) fn wait<T>(&self, mut check: impl FnMut(&mut R::Machine, &mut R, Now, Option<&Waker>) -> Poll<T>) -> T {
         let mut answer = None;
         loop {
-            let now = self.pool.clock().now();
+            let now = self.backend.now();
             let mut guard = lock(&self.state);
             guard.answer(now, answer.take());
             let state = &mut *guard;
@@ -219,7 +239,7 @@ impl<R: Role> Host<R> {
             let (in_flight, deadline) = (state.in_flight, state.machine.deadline());
             drop(guard);
             self.dispatch(round);
-            match own.or_else(|| self.pool.reclaim(self.id, in_flight)) {
+            match own.or_else(|| self.backend.reclaim(self.id, in_flight)) {
                 Some((command, permit)) => answer = permit.execute(command),
                 None => park(deadline.map(|due| due.since(now.mono))),
             }
@@ -232,26 +252,25 @@ impl<R: Role> Host<R> {
         if R::HELP == Help::WhenAlone && !alone {
             return None;
         }
-        let permit = self.pool.admit_caller(round.commands.front()?)?;
+        let permit = self.backend.admit_caller(round.commands.front()?)?;
         round.commands.pop_front().map(|command| (command, permit))
     }
 
-    /// Acts on what a poll brought up: commands go to the workers.
+    /// Acts on what a poll brought up: commands go to the backend.
     fn dispatch(&self, mut round: Round) {
         loop {
             if let Some((due, instead_of)) = round.timer {
-                self.pool.set_timer(self.id, due, instead_of, self.me.clone());
+                self.backend.set_timer(self.id, due, instead_of, &self.me);
             }
             if !round.commands.is_empty() {
                 // The caller holds the host, so this never fails.
                 if let Some(me) = self.me.upgrade() {
-                    let me: Arc<dyn Driven> = me;
-                    self.pool.submit(&me, round.commands);
+                    self.backend.submit(me, round.commands);
                 }
             }
             let withdrawn: Vec<Command> =
-                round.cancelled.into_iter().filter_map(|op| self.pool.withdraw(self.id, op)).collect();
-            round.news.tell(self.pool.sink());
+                round.cancelled.into_iter().filter_map(|op| self.backend.withdraw(self.id, op)).collect();
+            round.news.tell(self.backend.sink());
             if withdrawn.is_empty() {
                 return;
             }
@@ -259,9 +278,21 @@ impl<R: Role> Host<R> {
         }
     }
 
+    /// Records an answer, or that a deadline has come, and acts on what follows.
+    fn advance(&self, answer: Option<Completion>) {
+        let now = self.backend.now();
+        let mut state = lock(&self.state);
+        state.expire_timer(now);
+        state.answer(now, answer);
+        let mut round = state.poll(now);
+        state.set_timer(&mut round, None);
+        drop(state);
+        self.dispatch(round);
+    }
+
     /// Answers commands that were taken back before they started.
     fn refuse(&self, commands: Vec<Command>) -> Round {
-        let now = self.pool.clock().now();
+        let now = self.backend.now();
         let mut state = lock(&self.state);
         for command in commands {
             state.answer(now, command.fail(Fault::not_sent("cancelled before it started")));
@@ -280,16 +311,15 @@ impl<R: Role> Driven for Host<R> {
     fn drive(&self, first: Option<(Command, Permit<'_>)>) {
         let mut answer = first.and_then(|(command, permit)| permit.execute(command));
         loop {
-            let now = self.pool.clock().now();
+            let now = self.backend.now();
             let mut state = lock(&self.state);
-            // A timer that has come is no longer set.
-            state.timer = state.timer.filter(|timer| *timer > now.mono);
+            state.expire_timer(now);
             state.answer(now, answer.take());
             let mut round = state.poll(now);
             let own = round
                 .commands
                 .front()
-                .and_then(|command| self.pool.admit_worker(command))
+                .and_then(|command| self.backend.admit_worker(command))
                 .and_then(|permit| round.commands.pop_front().map(|command| (command, permit)));
             state.set_timer(&mut round, own.as_ref().and_then(|(command, _)| command.deadline()));
             drop(state);
@@ -297,6 +327,39 @@ impl<R: Role> Driven for Host<R> {
             let Some((command, permit)) = own else { return };
             answer = permit.execute(command);
         }
+    }
+}
+
+impl<R: Role> driver::sealed::Sealed for Host<R> {}
+
+impl<R: Role> driver::Driven for Host<R> {
+    fn id(&self) -> HostId {
+        self.id
+    }
+
+    fn complete(&self, answer: Completion) {
+        self.advance(Some(answer));
+    }
+
+    fn poll(&self) {
+        self.advance(None);
+    }
+
+    fn end(&self) {
+        let now = self.backend.now();
+        let mut guard = lock(&self.state);
+        let state = &mut *guard;
+        let mut round = Round::default();
+        state.role.end(&mut state.machine, &mut round.news);
+        state.poll_into(&mut round, now);
+        drop(guard);
+        self.dispatch(round);
+    }
+}
+
+impl<R: Role> Drop for Host<R> {
+    fn drop(&mut self) {
+        self.backend.remove(self.id);
     }
 }
 

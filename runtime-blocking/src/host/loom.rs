@@ -68,6 +68,8 @@ impl Role for Count {
         self.created += 1;
         self.waiters.release(self.created, &mut news.wakers);
     }
+
+    fn end(&mut self, _: &mut Toy, _: &mut News) {}
 }
 
 fn pool(threads: usize) -> (Arc<Memory>, Pool) {

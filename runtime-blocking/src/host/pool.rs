@@ -63,11 +63,6 @@ impl Pool {
         &self.shared().executor.clock
     }
 
-    /// Whether anybody wants metrics.
-    pub(crate) fn has_sink(&self) -> bool {
-        self.sink().is_some()
-    }
-
     pub(super) fn sink(&self) -> Option<&dyn MetricsSink> {
         self.shared().sink.as_deref()
     }

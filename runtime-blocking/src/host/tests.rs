@@ -99,6 +99,10 @@ impl Role for Counter {
         self.waiters.release(self.told, &mut news.wakers);
         let _ = self.log.send(event);
     }
+
+    fn end(&mut self, _: &mut Toy, news: &mut News) {
+        self.waiters.release_all(&mut news.wakers);
+    }
 }
 
 /// Remembers who stored and deleted what. Keys: `gate` waits until the gate is opened, `panic` panics.

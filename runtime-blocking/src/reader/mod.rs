@@ -3,7 +3,7 @@ mod role;
 
 pub use bucketlog_core::reader::{Batch, Freshness, ReadError, ReadLimit, ReaderOptions};
 
-use crate::host::{Host, Pool};
+use crate::host::{Backend, Host};
 use crate::sync::Arc;
 use bucketlog_core::format::catalog::Head;
 use bucketlog_core::format::keys::LogKeys;
@@ -61,9 +61,10 @@ pub struct Reader {
 }
 
 impl Reader {
-    pub(crate) fn new(pool: &Pool, keys: LogKeys, mut options: ReaderOptions, entropy: [u8; 32]) -> Self {
-        options.metrics |= pool.has_sink();
-        Self { host: Host::new(pool, Machine::new(keys, options, entropy), ReaderRole::default()) }
+    pub(crate) fn new(backend: &Backend, keys: LogKeys, mut options: ReaderOptions, entropy: [u8; 32]) -> Self {
+        options.metrics |= backend.has_sink();
+        let role = ReaderRole::new(keys.head().into());
+        Self { host: Host::new(backend, Machine::new(keys, options, entropy), role) }
     }
 
     /// The partition's head: where the log begins and ends, who owns it. A partition that nobody has written yet reads
@@ -143,7 +144,7 @@ impl Reader {
     fn wait<T: Reply>(&self, ask: Ask) -> Result<T, ReadError> {
         let mut call = None;
         let result = self.host.wait(|machine, role, _, waker| {
-            let call = *call.get_or_insert_with(|| role.begin(ask.issue(machine)));
+            let call = *call.get_or_insert_with(|| role.begin(machine, |machine| ask.issue(machine)));
             role.poll(call, waker)
         });
         result.map(in_kind)
@@ -217,7 +218,7 @@ impl<T: Reply> Future for ReadFuture<T> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let Self { host, ask, call, .. } = self.get_mut();
         let result = host.poll(context, |machine, role, _, waker| {
-            let call = *call.get_or_insert_with(|| role.begin(ask.issue(machine)));
+            let call = *call.get_or_insert_with(|| role.begin(machine, |machine| ask.issue(machine)));
             role.poll(call, waker)
         });
         if result.is_ready() {

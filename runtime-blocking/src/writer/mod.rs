@@ -11,7 +11,7 @@ use crate::entropy::fresh_entropy;
 use crate::error::{
     AppendDurableError, AppendError, AppendReason, BatchError, CloseError, DurabilityError, FlushError, OpenError,
 };
-use crate::host::{Host, Pool};
+use crate::host::{Backend, Host};
 use crate::sync::Arc;
 use crate::trace;
 use bucketlog_core::boundary::Now;
@@ -84,10 +84,10 @@ pub struct Writer {
 
 impl Writer {
     /// Begins to claim a partition.
-    pub(crate) fn claim(pool: &Pool, keys: LogKeys, mut options: WriterOptions) -> Result<Self, OpenError> {
-        options.metrics |= pool.has_sink();
+    pub(crate) fn claim(backend: &Backend, keys: LogKeys, mut options: WriterOptions) -> Result<Self, OpenError> {
+        options.metrics |= backend.has_sink();
         let machine = Machine::open(keys, options, fresh_entropy()?)?;
-        Ok(Self { host: Host::new(pool, machine, WriterRole::new()) })
+        Ok(Self { host: Host::new(backend, machine, WriterRole::new()) })
     }
 
     /// Blocks until the claim is decided.
@@ -275,18 +275,21 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        let unproven = self.host.call(|machine, _, _| {
-            if matches!(machine.status(), Status::Closed | Status::Halted(_)) {
-                return 0;
-            }
-            let watermarks = machine.watermarks();
-            machine.abort();
-            watermarks.accepted.0 - watermarks.committed.0
-        });
+        let unproven = self.host.call(|machine, _, _| abort(machine));
         if unproven > 0 {
             trace::given_up(unproven);
         }
     }
+}
+
+/// Aborts a writer that has not come to its end. Gives how many records were accepted and are not durable.
+fn abort(machine: &mut Machine) -> u64 {
+    if matches!(machine.status(), Status::Closed | Status::Halted(_)) {
+        return 0;
+    }
+    let watermarks = machine.watermarks();
+    machine.abort();
+    watermarks.accepted.0 - watermarks.committed.0
 }
 
 fn poll_opened(

@@ -145,4 +145,8 @@ impl Role for WriterRole {
         news.wakers.extend(self.owner.take());
         self.room.release_all(&mut news.wakers);
     }
+
+    fn end(&mut self, machine: &mut Machine, news: &mut News) {
+        news.given_up += super::abort(machine);
+    }
 }

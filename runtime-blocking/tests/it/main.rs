@@ -3,6 +3,7 @@
 mod conformance;
 mod counted;
 mod doctor;
+mod driver;
 mod drops;
 mod executors;
 mod flawed;
