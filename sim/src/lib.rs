@@ -15,8 +15,10 @@ pub mod news;
 mod process;
 pub mod run;
 pub mod setup;
+mod shrink;
 pub mod stats;
 pub mod store;
+pub mod trial;
 pub mod value;
 pub mod world;
 
