@@ -47,8 +47,8 @@
 //!     .run(0..50);
 //! ```
 //!
-//! The guide [`docs/failover.md`](super::guide) builds a test of a failover; `sim/examples/kv_replica.rs` is a replicated
-//! key-value store with clients.
+//! The guide `docs/failover.md` builds a test of a failover; `sim/examples/kv_replica.rs` is a replicated key-value store
+//! with clients.
 //!
 //! What a program must not do: read a clock, draw random numbers, start threads, iterate over hash maps. A trial lives
 //! through its first seed twice and says so if the two runs differ.

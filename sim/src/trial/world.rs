@@ -336,7 +336,11 @@ impl<P: Program> fmt::Debug for World<P> {
     }
 }
 
-/// What a request is about, for people.
-fn short(key: &Key) -> &str {
-    key.as_str().rsplit('/').next().unwrap_or_default()
+/// What a request is about, for people: long names of objects by their beginning and end.
+fn short(key: &Key) -> String {
+    let name = key.as_str().rsplit('/').next().unwrap_or_default();
+    match (name.split_once('-'), name.len().checked_sub(12).and_then(|from| name.get(from..))) {
+        (Some((class, rest)), Some(end)) if rest.len() > end.len() => format!("{class}-..{end}"),
+        _ => name.to_owned(),
+    }
 }
