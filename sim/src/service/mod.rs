@@ -151,11 +151,12 @@ impl State {
         self.land_what_is_due();
         let (kind, key) = subject(&command).map_err(|error| unknown(&error))?;
         let mut random = self.random(seed, kind, &key);
-        if kind == Kind::Get && random.below(1_000) < self.faults.old_head.into() {
-            if let Some(reply) = self.past.apply(&command).filter(|reply| reply.fault().is_none()) {
-                self.old_heads += 1;
-                return Ok(reply);
-            }
+        if kind == Kind::Get
+            && random.below(1_000) < self.faults.old_head.into()
+            && let Some(reply) = self.past.apply(&command).filter(|reply| reply.fault().is_none())
+        {
+            self.old_heads += 1;
+            return Ok(reply);
         }
         let how = self.faults.draw(&mut random, kind, self.would_refuse(&command));
         *self.counts.entry(how).or_default() += 1;
@@ -258,7 +259,7 @@ impl fmt::Debug for FaultyStore {
             .field("objects", &state.bucket.len())
             .field("strays", &state.strays.len())
             .field("counts", &state.counts)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

@@ -1,5 +1,6 @@
 //! What may happen next in a trial.
 use super::Program;
+use super::node::Node;
 use super::perils::Doses;
 use super::step::{Move, Step};
 use super::world::World;
@@ -74,7 +75,7 @@ impl<P: Program> World<P> {
 
     pub(super) fn may_move(&self, what: Move, subject: usize) -> bool {
         let node = self.nodes.get(subject);
-        let is_awake = node.is_some_and(|node| node.is_awake());
+        let is_awake = node.is_some_and(Node::is_awake);
         match what {
             Move::Wake | Move::Fuse | Move::Freeze | Move::ClockBack | Move::ClockAhead => is_awake,
             Move::Tick => is_awake && node.is_some_and(|node| node.machines.deadline().is_some()),

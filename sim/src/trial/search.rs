@@ -129,6 +129,7 @@ impl<P: Program> Trial<P> {
     /// # Panics
     /// If a rule is broken, with the seed, a short run that does so, and what to type; and if `BUCKETLOG_SEED` is no
     /// number.
+    #[expect(clippy::must_use_candidate, reason = "its point is to panic")]
     pub fn run(&self, seeds: Range<u64>) -> Tally {
         let seeds = std::env::var(SEED).map_or(seeds, |text| {
             let seed = text.parse().unwrap_or_else(|_| panic!("{SEED} must be a number, and is {text:?}"));
@@ -147,11 +148,11 @@ impl<P: Program> Trial<P> {
         for seed in seeds.clone() {
             let (recording, outcome) = self.explore(seed);
             if let Some(violation) = outcome.violation {
-                return Err(self.failure(Some(seed), violation, recording));
+                return Err(self.failure(Some(seed), &violation, recording));
             }
             if seed == seeds.start && self.live(&recording, false).hash != outcome.hash {
                 let violation = Violation::new("the same choices give the same run", "two runs of one seed differ");
-                return Err(self.failure(Some(seed), violation, recording));
+                return Err(self.failure(Some(seed), &violation, recording));
             }
             tally.add(&recording);
         }
@@ -164,7 +165,7 @@ impl<P: Program> Trial<P> {
     /// The run, made short, if it breaks a rule.
     pub fn replay(&self, recording: &TrialRecording) -> Result<(), Box<Failure>> {
         match self.live(recording, false).violation {
-            Some(violation) => Err(self.failure(None, violation, recording.clone())),
+            Some(violation) => Err(self.failure(None, &violation, recording.clone())),
             None => Ok(()),
         }
     }
@@ -245,7 +246,7 @@ impl<P: Program> Trial<P> {
         Ok(())
     }
 
-    fn failure(&self, seed: Option<u64>, violation: Violation, recording: TrialRecording) -> Box<Failure> {
+    fn failure(&self, seed: Option<u64>, violation: &Violation, recording: TrialRecording) -> Box<Failure> {
         let steps = recording.steps.len();
         let recording = self.minimised(recording, violation.rule);
         let again = self.live(&recording, true);

@@ -226,3 +226,16 @@ fn a_seed_gives_the_same_run_for_ever() {
     assert_eq!(trial.trace(11), outbox(false).trace(11));
     assert_ne!(trial.trace(11), trial.trace(12));
 }
+
+/// A broken writer is found out by what it promises, without any rule of the user's.
+#[cfg(feature = "mutants")]
+#[test]
+fn mutants_that_lie_about_durability_are_caught_through_a_users_program() {
+    for mutant in ["acknowledged before the swap", "acknowledged at the upload"] {
+        bucketlog_core::mutant::switch_on(mutant);
+        let found = outbox(false).search(0..400);
+        bucketlog_core::mutant::switch_on("");
+        let rule = found.unwrap_err().violation.rule;
+        assert_eq!(rule, "what bucketlog calls committed is in the log", "{mutant}");
+    }
+}
