@@ -6,7 +6,7 @@
 //! every step the [checkers](check) compare what the machines said with what the bucket holds.
 //!
 //! For programs that use a log there are two ways to meet the same faults: a [`Trial`](trial::Trial) runs the program
-//! as a state machine, deterministically, with crashes at every step; [`service`] is a store for the blocking driver, on
+//! as a state machine, deterministically, with crashes at every step; `service` is a store for the blocking driver, on
 //! which unmodified code runs. The guide is `docs/failover.md`, "Test your failover in 50 lines".
 pub mod action;
 pub mod check;
@@ -31,6 +31,6 @@ pub mod world;
 pub use process::Excuses;
 
 /// The guide compiles, and what it promises is true.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "blocking"))]
 #[doc = include_str!("../../docs/failover.md")]
 struct Guide;

@@ -16,14 +16,17 @@ const MAX_NEWS: usize = 10_000;
 pub(super) type Look<'a, P> = &'a dyn Fn(&World<P>) -> Result<(), Violation>;
 
 impl<P: Program> World<P> {
-    /// Ends all faults and lets everything come to rest; twice, because a stray request may land after the rest.
-    pub(super) fn quiesce(&mut self, look: Look<'_, P>) -> Result<(), Violation> {
+    /// Ends all faults and lets everything come to rest; twice, because a stray request may never land, or land after
+    /// the rest.
+    pub(super) fn quiesce(&mut self, look: Look<'_, P>, at_rest: Look<'_, P>) -> Result<(), Violation> {
         self.rest(look)?;
+        at_rest(self)?;
         while self.shared.bucket.strays() > 0 {
             self.move_on(Move::Land, 0)?;
             look(self)?;
         }
         self.rest(look)?;
+        at_rest(self)?;
         self.shared.bucket.check_all()
     }
 

@@ -240,8 +240,7 @@ impl<P: Program> Trial<P> {
         }
         if quiesce {
             world.shared.journal.heading(format_args!("quiesce"));
-            world.quiesce(&|world| broken(&self.always, world))?;
-            broken(&self.at_rest, world)?;
+            world.quiesce(&|world| broken(&self.always, world), &|world| broken(&self.at_rest, world))?;
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ named! {
         Lose = "lose",
         /// A stray request lands.
         Land = "land",
-        /// A node dies; its requests go astray, and some never land.
+        /// A node dies; its requests go astray.
         Crash = "crash",
         /// A node will die just before its next effect (something kept, or a message sent); once more, and it lives for
         /// one effect longer.
