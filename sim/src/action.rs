@@ -28,6 +28,7 @@ macro_rules! named { ($($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { f.write_str(self.word()) }
     }
 )* } }
+pub(crate) use named;
 
 named! {
     /// What the user of a process asks of it.

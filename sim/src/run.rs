@@ -4,6 +4,7 @@ use crate::check::Violation;
 use crate::choice::{Choices, Random, Seeded};
 use crate::news::News;
 use crate::setup::{Knob, Setup, SetupError, Weights};
+use crate::shrink::shortest;
 use crate::world::World;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -113,19 +114,9 @@ impl Recording {
         let Some(violation) = self.replay(&mut |_, _| {}).violation else { return self.clone() };
         let fails = |run: &Self| run.replay(&mut |_, _| {}).violation.is_some_and(|found| found.rule == violation.rule);
         let hasty = Self { quiesce: false, ..self.clone() };
-        let mut best = if fails(&hasty) { hasty } else { self.clone() };
-        let mut chunk = best.actions.len().div_ceil(2);
-        while chunk > 0 {
-            let before = best.actions.len();
-            let mut at = 0;
-            while at < best.actions.len() {
-                let mut shorter = best.clone();
-                shorter.actions.drain(at..(at + chunk).min(best.actions.len()));
-                if fails(&shorter) { best = shorter } else { at += chunk }
-            }
-            chunk = if best.actions.len() < before && chunk == 1 { 1 } else { chunk / 2 };
-        }
-        best
+        let best = if fails(&hasty) { hasty } else { self.clone() };
+        let with = |actions: &[Action]| Self { actions: actions.to_vec(), ..best };
+        with(&shortest(best.actions.clone(), |actions| fails(&with(actions))))
     }
 }
 

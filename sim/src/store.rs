@@ -144,6 +144,14 @@ impl Store {
         self.store(&Key::from(key), body)
     }
 
+    /// Takes over one object as it is in another bucket, with its version.
+    #[cfg(feature = "blocking")]
+    pub(crate) fn copy_from(&mut self, other: &Self, key: &Key) {
+        if let Some(object) = other.objects.get(key) {
+            self.objects.insert(key.clone(), object.clone());
+        }
+    }
+
     fn told(&self, version: Version) -> Option<Version> {
         self.tells_versions.then_some(version)
     }

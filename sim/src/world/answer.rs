@@ -8,7 +8,7 @@ use bucketlog_core::boundary::{Command, Completion, Fault, GetReply, RefusalKind
 use bytes::Bytes;
 use std::time::Duration;
 
-const RETRY_AFTER: Duration = Duration::from_secs(2);
+pub(crate) const RETRY_AFTER: Duration = Duration::from_secs(2);
 
 impl World {
     pub(super) fn answer(
@@ -118,7 +118,7 @@ fn leaves_doubt(how: How) -> bool {
     matches!(how, How::Lost | How::Astray | How::ServerError | How::Mute | How::Dropped)
 }
 
-fn damaged(reply: Reply, how: How) -> Reply {
+pub(crate) fn damaged(reply: Reply, how: How) -> Reply {
     match reply {
         Reply::Get(Ok(GetReply::Found { body, version, total_size })) => {
             let body = if how == How::Short { body.slice(..body.len() / 2) } else { flipped(&body) };

@@ -4,6 +4,8 @@ mod offer;
 mod outside;
 mod quiesce;
 
+pub(crate) use answer::{RETRY_AFTER, damaged};
+
 use crate::action::{Action, Kind, Turn};
 use crate::check::log::{Author, Log};
 use crate::check::{Violation, ensure};
@@ -344,7 +346,7 @@ impl Site {
 }
 
 /// The kind of a request and the key that it is about.
-fn subject(command: &Command) -> Result<(Kind, Key), Violation> {
+pub(crate) fn subject(command: &Command) -> Result<(Kind, Key), Violation> {
     Ok(match command {
         Command::Get(op) => (Kind::Get, op.request().key.clone()),
         Command::Stat(op) => (Kind::Stat, op.request().key.clone()),

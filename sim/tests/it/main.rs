@@ -5,3 +5,6 @@ mod linear;
 #[cfg(feature = "mutants")]
 mod mutants;
 mod seeded;
+#[cfg(feature = "blocking")]
+mod service;
+mod trial;
