@@ -1,5 +1,9 @@
 //! The vocabulary of commands. No unconditional write can be expressed: an object is created if absent, or swapped.
 use super::op::{Op, OpId, Request, sealed};
+use super::upload::{
+    AbortUpload, CompleteUpload, CreateUpload, CreateUploadReply, ListUploads, ListUploadsReply, UploadPart,
+    UploadPartReply,
+};
 use super::{ByteRange, Completion, Fault, Key, MonoTime, ObjectMeta, SwapCondition, Version};
 use crate::format::segment::{BlockCodec, BlockMeta, Codec, DecodedBlock, RawBlock, SealedBlock};
 use crate::format::{FormatError, HashAlgo};
@@ -69,10 +73,22 @@ requests! {
     List => ListReply;
     /// Delete an object.
     Delete => ();
+    /// Delete many objects.
+    DeleteMany => DeleteManyReply;
     /// Store an immutable object if its key is free.
     Create => CreateReply;
     /// Replace an object by compare-and-swap.
     Swap => SwapReply;
+    /// Begin the upload of an immutable object in parts.
+    CreateUpload => CreateUploadReply;
+    /// Store one part of an upload.
+    UploadPart => UploadPartReply;
+    /// Make the parts of an upload an object if its key is free.
+    CompleteUpload => CreateReply;
+    /// Throw an upload and its parts away.
+    AbortUpload => ();
+    /// List the uploads that are neither completed nor aborted.
+    ListUploads => ListUploadsReply;
     /// Compress and hash a block; CPU work without IO.
     EncodeBlock => Result<SealedBlock, FormatError>;
     /// Check and decompress a block; CPU work without IO.
@@ -158,6 +174,20 @@ pub struct ListReply {
 pub struct Delete {
     /// Which object.
     pub key: Key,
+}
+
+/// Delete many objects; missing ones count as deleted.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct DeleteMany {
+    /// Which objects; 1 to 1,000 (S3's limit).
+    pub keys: Vec<Key>,
+}
+
+/// Answer to [`DeleteMany`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct DeleteManyReply {
+    /// What became of each key, in the order asked for.
+    pub outcomes: Vec<Result<(), Fault>>,
 }
 
 /// Store an immutable object if its key is free; else [`super::RefusalKind::Precondition`].

@@ -46,16 +46,21 @@ mod object;
 mod op;
 mod outstanding;
 mod time;
+mod upload;
 
 #[doc(hidden)]
 pub use command::Outcome;
 pub use command::{
-    Command, Create, CreateReply, DecodeBlock, Delete, EncodeBlock, Get, GetReply, List, ListReply, Stat, StatReply,
-    Swap, SwapReply,
+    Command, Create, CreateReply, DecodeBlock, Delete, DeleteMany, DeleteManyReply, EncodeBlock, Get, GetReply, List,
+    ListReply, Stat, StatReply, Swap, SwapReply,
 };
 pub use fault::{Cause, Fault, Refusal, RefusalKind};
 pub use machine::Machine;
-pub use object::{ByteRange, Key, ObjectMeta, SwapCondition, Version};
+pub use object::{ByteRange, Key, ObjectMeta, PartTag, SwapCondition, UploadId, Version};
 pub use op::{Completion, Op, OpId, Request, Ticket};
 pub(crate) use outstanding::{Answer, Outstanding};
 pub use time::{MonoTime, Now};
+pub use upload::{
+    AbortUpload, CompleteUpload, CreateUpload, CreateUploadReply, ListUploads, ListUploadsReply, UploadMeta,
+    UploadPart, UploadPartReply,
+};

@@ -27,6 +27,10 @@ texts! {
     Key;
     /// A store's token for one state of one object (an ETag, a generation). Opaque: compared and echoed byte for byte.
     Version;
+    /// A store's name for one multipart upload. Opaque.
+    UploadId;
+    /// A store's token for one stored part. Opaque: echoed byte for byte when the upload is completed.
+    PartTag;
 }
 
 /// The part of an object that a read asks for.

@@ -25,8 +25,14 @@ impl Executor {
             Command::Stat(op) => self.attempt(op, |request, until| store.stat(request, until)),
             Command::List(op) => self.attempt(op, |request, until| store.list(request, until)),
             Command::Delete(op) => self.attempt(op, |request, until| store.delete(request, until)),
+            Command::DeleteMany(op) => self.attempt(op, |request, until| store.delete_many(request, until)),
             Command::Create(op) => self.attempt(op, |request, until| store.create(request, until)),
             Command::Swap(op) => self.attempt(op, |request, until| store.swap(request, until)),
+            Command::CreateUpload(op) => self.attempt(op, |request, until| store.create_upload(request, until)),
+            Command::UploadPart(op) => self.attempt(op, |request, until| store.upload_part(request, until)),
+            Command::CompleteUpload(op) => self.attempt(op, |request, until| store.complete_upload(request, until)),
+            Command::AbortUpload(op) => self.attempt(op, |request, until| store.abort_upload(request, until)),
+            Command::ListUploads(op) => self.attempt(op, |request, until| store.list_uploads(request, until)),
             Command::EncodeBlock(op) => {
                 self.attempt(op, |request, _| Ok(with_codec(codec, |codec| request.run(codec))))
             }

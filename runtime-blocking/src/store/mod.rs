@@ -1,6 +1,8 @@
 //! What a driver needs of a store.
 use bucketlog_core::boundary::{
-    Create, CreateReply, Delete, Fault, Get, GetReply, List, ListReply, Stat, StatReply, Swap, SwapReply,
+    AbortUpload, CompleteUpload, Create, CreateReply, CreateUpload, CreateUploadReply, Delete, DeleteMany,
+    DeleteManyReply, Fault, Get, GetReply, List, ListReply, ListUploads, ListUploadsReply, RefusalKind, Stat,
+    StatReply, Swap, SwapReply, UploadPart, UploadPartReply,
 };
 use std::{fmt::Debug, sync::Arc, time::Instant};
 
@@ -45,6 +47,16 @@ pub trait Store: Debug + Send + Sync {
     /// # Errors
     /// A key that this store can't have.
     fn delete(&self, request: &Delete, until: Instant) -> Result<(), Fault>;
+
+    /// Deletes many objects; missing ones count as deleted. Unless implemented: one after the other.
+    ///
+    /// # Errors
+    /// Whatever kept the store from answering for each key.
+    fn delete_many(&self, request: &DeleteMany, until: Instant) -> Result<DeleteManyReply, Fault> {
+        let outcomes = request.keys.iter().map(|key| self.delete(&Delete { key: key.clone() }, until)).collect();
+        Ok(DeleteManyReply { outcomes })
+    }
+
     /// Stores an immutable object if its key is free.
     ///
     /// # Errors
@@ -56,6 +68,50 @@ pub trait Store: Debug + Send + Sync {
     /// [`Precondition`](bucketlog_core::boundary::RefusalKind::Precondition) if the condition is false;
     /// [`NotFound`](bucketlog_core::boundary::RefusalKind::NotFound) if an object to replace is missing.
     fn swap(&self, request: &Swap, until: Instant) -> Result<SwapReply, Fault>;
+
+    /// Begins the upload of an immutable object in parts.
+    ///
+    /// # Errors
+    /// Unless implemented: [`Unsupported`](RefusalKind::Unsupported), and writers store whole objects.
+    fn create_upload(&self, _request: &CreateUpload, _until: Instant) -> Result<CreateUploadReply, Fault> {
+        Err(no_parts())
+    }
+
+    /// Stores one part of an upload.
+    ///
+    /// # Errors
+    /// Unless implemented: [`Unsupported`](RefusalKind::Unsupported), and writers store whole objects.
+    fn upload_part(&self, _request: &UploadPart, _until: Instant) -> Result<UploadPartReply, Fault> {
+        Err(no_parts())
+    }
+
+    /// Makes the parts of an upload an object if its key is free.
+    ///
+    /// # Errors
+    /// Unless implemented: [`Unsupported`](RefusalKind::Unsupported), and writers store whole objects.
+    fn complete_upload(&self, _request: &CompleteUpload, _until: Instant) -> Result<CreateReply, Fault> {
+        Err(no_parts())
+    }
+
+    /// Throws an upload and its parts away; one that does not exist counts as thrown away.
+    ///
+    /// # Errors
+    /// Unless implemented: [`Unsupported`](RefusalKind::Unsupported), and writers store whole objects.
+    fn abort_upload(&self, _request: &AbortUpload, _until: Instant) -> Result<(), Fault> {
+        Err(no_parts())
+    }
+
+    /// Lists the uploads below a prefix that are neither completed nor aborted.
+    ///
+    /// # Errors
+    /// Unless implemented: [`Unsupported`](RefusalKind::Unsupported), and writers store whole objects.
+    fn list_uploads(&self, _request: &ListUploads, _until: Instant) -> Result<ListUploadsReply, Fault> {
+        Err(no_parts())
+    }
+}
+
+fn no_parts() -> Fault {
+    Fault::refused(RefusalKind::Unsupported, "this store takes whole objects only")
 }
 
 impl<S: Store + ?Sized> Store for Arc<S> {
@@ -75,11 +131,34 @@ impl<S: Store + ?Sized> Store for Arc<S> {
         (**self).delete(request, until)
     }
 
+    fn delete_many(&self, request: &DeleteMany, until: Instant) -> Result<DeleteManyReply, Fault> {
+        (**self).delete_many(request, until)
+    }
+
     fn create(&self, request: &Create, until: Instant) -> Result<CreateReply, Fault> {
         (**self).create(request, until)
     }
 
     fn swap(&self, request: &Swap, until: Instant) -> Result<SwapReply, Fault> {
         (**self).swap(request, until)
+    }
+    fn create_upload(&self, request: &CreateUpload, until: Instant) -> Result<CreateUploadReply, Fault> {
+        (**self).create_upload(request, until)
+    }
+
+    fn upload_part(&self, request: &UploadPart, until: Instant) -> Result<UploadPartReply, Fault> {
+        (**self).upload_part(request, until)
+    }
+
+    fn complete_upload(&self, request: &CompleteUpload, until: Instant) -> Result<CreateReply, Fault> {
+        (**self).complete_upload(request, until)
+    }
+
+    fn abort_upload(&self, request: &AbortUpload, until: Instant) -> Result<(), Fault> {
+        (**self).abort_upload(request, until)
+    }
+
+    fn list_uploads(&self, request: &ListUploads, until: Instant) -> Result<ListUploadsReply, Fault> {
+        (**self).list_uploads(request, until)
     }
 }
