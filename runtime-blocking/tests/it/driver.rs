@@ -22,22 +22,22 @@ struct OneThread {
     machines: Mutex<BTreeMap<MachineId, Weak<dyn Driven>>>,
 }
 
-fn answer<R: Request>(op: Op<R>, run: impl FnOnce(&R) -> Result<R::Reply, Fault>) -> Option<Completion> {
+fn answer<R: Request>(op: Op<R>, run: impl FnOnce(&R) -> Result<R::Reply, Fault>) -> Completion {
     let (request, ticket) = op.split();
-    Some(ticket.done(run(&request)))
+    ticket.done(run(&request))
 }
 
 fn execute(store: &Memory, command: Command) -> Option<Completion> {
     let mut codec = BlockCodec::default();
     let until = crate::soon();
-    match command {
+    Some(match command {
         Command::Get(op) => answer(op, |request| store.get(request, until)),
         Command::Create(op) => answer(op, |request| store.create(request, until)),
         Command::Swap(op) => answer(op, |request| store.swap(request, until)),
         Command::EncodeBlock(op) => answer(op, |request| Ok(request.run(&mut codec))),
         Command::DecodeBlock(op) => answer(op, |request| Ok(request.run(&mut codec))),
-        other => other.fail(Fault::not_sent("not part of the test")),
-    }
+        other => return other.fail(Fault::not_sent("not part of the test")),
+    })
 }
 
 impl OneThread {
