@@ -81,7 +81,7 @@ impl Writer {
         }
         active.stage = Stage::Encoding;
         self.queue.push_back(active);
-        self.assemble_if_sealed(now, serial);
+        self.lay_out(now, serial);
         self.measure(|writer| Metric::new("writer.cut", writer.keys.partition()));
     }
 

@@ -496,16 +496,9 @@ impl Writer {
         (self.head, self.token) = (head, token);
         self.commit = Commit::Idle;
         self.opened_epoch();
-        self.outstanding.forget(|note| matches!(note, Note::Create { .. } | Note::Verify { .. } | Note::Page { .. }));
-        if mutant("a self-takeover keeps the old addresses") {
-            return;
-        }
-        let serials: Vec<u64> = self.queue.iter().map(|segment| segment.serial).collect();
-        for serial in serials {
-            if let Some(segment) = self.segment_mut(serial) {
-                segment.stage = SegmentStage::Encoding;
-            }
-            self.assemble_if_sealed(now, serial);
+        self.outstanding.forget(|note| matches!(note, Note::Page { .. }));
+        if !mutant("a self-takeover keeps the old addresses") {
+            self.lay_out_anew(now);
         }
     }
 

@@ -11,8 +11,11 @@ mod claim;
 mod commit;
 mod event;
 mod head;
+mod layout;
+mod multipart;
 mod options;
 mod pages;
+mod parts;
 mod resolve;
 mod retry;
 mod segment;
@@ -21,10 +24,11 @@ mod upload;
 pub use event::{
     AppendError, AppendReason, BatchError, Fate, HaltCause, Halted, Status, Watermarks, WriterEvent, WriterStats,
 };
-pub use options::{BatchPolicy, OptionsError, PendingLimits, TimestampPolicy, WriterOptions};
+pub use options::{BatchPolicy, OptionsError, PartPolicy, PendingLimits, TimestampPolicy, WriterOptions};
 
 use crate::boundary::{
-    Command, Completion, Create, EncodeBlock, Get, Key, Machine, MonoTime, Now, Outstanding, Swap, Version,
+    Command, CompleteUpload, Completion, Create, CreateUpload, EncodeBlock, Get, Key, Machine, MonoTime, Now,
+    Outstanding, Swap, UploadId, UploadPart, Version,
 };
 use crate::entropy::Entropy;
 use crate::format::catalog::Head;
@@ -48,11 +52,29 @@ enum Note {
     Encode { serial: u64, block: usize },
     Create { serial: u64 },
     Verify { serial: u64 },
+    BeginUpload { serial: u64 },
+    Part { serial: u64, number: u16 },
+    CompleteUpload { serial: u64 },
+    Abort,
     Page { index: usize, compare: bool },
     Swap,
     Resolve,
     Walk,
     Learn,
+}
+
+impl Note {
+    /// Whether it belongs to the way of a segment to its key.
+    fn is_upload(&self) -> bool {
+        matches!(
+            self,
+            Self::Create { .. }
+                | Self::Verify { .. }
+                | Self::BeginUpload { .. }
+                | Self::Part { .. }
+                | Self::CompleteUpload { .. }
+        )
+    }
 }
 
 /// One incarnation of the owner of one partition. See the [module](self) for the way of a record through it.
@@ -88,6 +110,14 @@ pub struct Writer {
     encoding: u32,
     encode_at: MonoTime,
     encode_failures: Failures,
+    /// The store takes no parts.
+    whole_objects: bool,
+    /// Parts that may be under way at once; throttles narrow it.
+    part_window: u32,
+    /// Uploads that nobody needs any more.
+    to_abort: VecDeque<(Key, UploadId)>,
+    /// One of them is being thrown away.
+    aborting: bool,
     /// Raw size of the last block, to size the next one's buffer.
     typical_block: usize,
 
@@ -138,6 +168,10 @@ impl Writer {
             encoding: 0,
             encode_at: MonoTime(0),
             encode_failures: Failures::default(),
+            whole_objects: false,
+            part_window: options.parts.map_or(1, |policy| policy.parallel),
+            to_abort: VecDeque::new(),
+            aborting: false,
             typical_block: 0,
             accepted: Lsn(0),
             committed: Lsn(0),
@@ -262,6 +296,7 @@ impl Writer {
         self.commit = Commit::Idle;
         (self.active, self.held, self.encoding) = (None, 0, 0);
         self.queue.clear();
+        self.to_abort.clear();
         self.to_encode.clear();
         self.outstanding.forget(|_| true);
     }
@@ -298,6 +333,11 @@ impl Writer {
                 Note::Encode { serial, block } => self.encoded(now, (serial, block), answer.to::<EncodeBlock>()),
                 Note::Create { serial } => self.created(now, serial, answer.to::<Create>()),
                 Note::Verify { serial } => self.verified(now, serial, answer.to::<Get>()),
+                Note::BeginUpload { serial } => self.upload_begun(now, serial, answer.to::<CreateUpload>()),
+                Note::Part { serial, number } => self.part_stored(now, serial, number, answer.to::<UploadPart>()),
+                Note::CompleteUpload { serial } => self.completed(now, serial, answer.to::<CompleteUpload>()),
+                // What is not thrown away now is found by a scrub.
+                Note::Abort => self.aborting = false,
                 Note::Page { index, compare: false } => self.page_created(now, index, answer.to::<Create>()),
                 Note::Page { index, compare: true } => self.page_compared(now, index, answer.to::<Get>()),
                 Note::Swap => self.swapped(now, answer.to::<Swap>()),
@@ -340,7 +380,11 @@ impl Machine for Writer {
             return self.poll_claim(now);
         }
         self.cut_if_due(now);
-        let command = self.poll_commit(now).or_else(|| self.poll_upload(now)).or_else(|| self.poll_encode(now));
+        let command = self
+            .poll_commit(now)
+            .or_else(|| self.poll_upload(now))
+            .or_else(|| self.poll_multipart(now))
+            .or_else(|| self.poll_encode(now));
         self.announce_room();
         self.finish_closing();
         command.or_else(|| self.outstanding.next_cancel())
@@ -364,6 +408,7 @@ impl Machine for Writer {
             self.cut_deadline(),
             self.commit_deadline(),
             self.upload_deadline(),
+            self.multipart_deadline(),
             self.encode_deadline(),
         ];
         rest.into_iter().flatten().min()

@@ -24,7 +24,10 @@ pub struct WriterOptions {
     pub timestamps: TimestampPolicy,
     /// Fan-out and hash of the catalog, used only where the partition has no head yet.
     pub layout: CatalogLayout,
-    /// Segments uploaded at the same time; at least 1. Default 2.
+    /// How large segments are stored in parts, while their later blocks are still being sealed; `None`: every segment is
+    /// one object of one request. A store that takes no parts is told by its answer. Default [`PartPolicy::default`].
+    pub parts: Option<PartPolicy>,
+    /// Whole segments uploaded at the same time; at least 1. Default 2.
     pub parallel_uploads: u32,
     /// Blocks encoded at the same time; at least 1. Default 4.
     pub parallel_encodes: u32,
@@ -63,7 +66,7 @@ impl WriterOptions {
     /// # Errors
     /// The first option outside its range.
     pub fn validate(&self) -> Result<(), OptionsError> {
-        let rules: [(bool, &'static str); 10] = [
+        let rules: [(bool, &'static str); 14] = [
             ((1..=19).contains(&self.level), "level must be 1 to 19"),
             ((1..=16 << 20).contains(&self.block_bytes), "block_bytes must be 1 to 16 MiB"),
             (self.batch.max_records > 0, "batch.max_records must be positive"),
@@ -80,6 +83,19 @@ impl WriterOptions {
                 "layout.leaf_limit must be 1 to 1024 and layout.index_limit 2 to 1024",
             ),
             (!self.patience.is_zero(), "patience must be positive"),
+            (
+                self.parts.is_none_or(|parts| parts.part_bytes >= PartPolicy::MIN_PART_BYTES),
+                "parts.part_bytes must be at least 5 MiB",
+            ),
+            (
+                self.parts.is_none_or(|parts| parts.threshold_bytes >= parts.part_bytes),
+                "parts.threshold_bytes must be at least parts.part_bytes",
+            ),
+            (self.parts.is_none_or(|parts| parts.parallel > 0), "parts.parallel must be positive"),
+            (
+                self.parts.is_none_or(|parts| parts.part_bytes.saturating_mul(5_000) >= self.batch.max_bytes),
+                "parts.part_bytes must be at least batch.max_bytes / 5000",
+            ),
         ];
         match rules.into_iter().find(|(holds, _)| !holds) {
             Some((_, rule)) => Err(OptionsError { rule }),
@@ -99,6 +115,7 @@ impl Default for WriterOptions {
             pending: PendingLimits::default(),
             timestamps: TimestampPolicy::default(),
             layout: CatalogLayout::default(),
+            parts: Some(PartPolicy::default()),
             parallel_uploads: 2,
             parallel_encodes: 4,
             commit_interval: Duration::ZERO,
@@ -111,6 +128,31 @@ impl Default for WriterOptions {
             prove_store: false,
             metrics: false,
         }
+    }
+}
+
+/// When and how a segment is stored in parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PartPolicy {
+    /// A segment with more stored bytes goes up in parts, a smaller one in one request; at least `part_bytes`. Default
+    /// 8 MiB.
+    pub threshold_bytes: u64,
+    /// Length of every part but the last, bytes; at least 5 MiB (S3's limit) and 1/5,000 of
+    /// [`BatchPolicy::max_bytes`], so that no segment has more than 10,000 parts (S3's limit). Default 8 MiB.
+    pub part_bytes: u64,
+    /// Parts under way at once, over all segments of the writer; at least 1. Throttled parts halve it, stored ones bring
+    /// it back one by one. Default 4.
+    pub parallel: u32,
+}
+
+impl PartPolicy {
+    /// Least length of a part that is not the last, bytes (S3's limit). Models make do with tiny ones.
+    pub const MIN_PART_BYTES: u64 = if cfg!(feature = "model") { 1 } else { 5 << 20 };
+}
+
+impl Default for PartPolicy {
+    fn default() -> Self {
+        Self { threshold_bytes: 8 << 20, part_bytes: 8 << 20, parallel: 4 }
     }
 }
 

@@ -1,11 +1,11 @@
 //! One segment on its way from records to a stored object.
+use super::layout::Layout;
+use super::parts::Parts;
 use super::retry::Failures;
 use crate::boundary::{Key, MonoTime};
-use crate::format::FormatError;
 use crate::format::catalog::SegmentEntry;
-use crate::format::keys::LogKeys;
-use crate::format::segment::{BlockBuilder, RawBlock, Record, SealedBlock, SegmentAssembler, SegmentHeader, Trailer};
-use crate::ids::{Epoch, Lsn, TimestampMs};
+use crate::format::segment::{BlockBuilder, RawBlock, Record, SealedBlock, Trailer};
+use crate::ids::{Lsn, TimestampMs};
 use bytes::Bytes;
 
 /// A block between its last record and its place in the segment.
@@ -27,6 +27,10 @@ pub(super) enum Stage {
     Ready { object: Object, at: MonoTime },
     /// A create is out.
     Creating(Object),
+    /// All parts are laid out; once they are stored the upload is to be completed at `at`.
+    InParts { object: Object, at: MonoTime },
+    /// The completion of its upload is out.
+    Completing(Object),
     /// The key is taken: its trailer must be read at `at` to see whether it is ours.
     Occupied { object: Object, at: MonoTime },
     /// That read is out.
@@ -39,10 +43,11 @@ pub(super) enum Stage {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Object {
     pub(super) key: Key,
+    /// The whole object; empty for one that is stored in parts.
     pub(super) pieces: Vec<Bytes>,
     pub(super) trailer: Trailer,
     pub(super) entry: SegmentEntry,
-    /// When it was laid out.
+    /// When its upload could begin.
     pub(super) since: MonoTime,
     pub(super) failures: Failures,
 }
@@ -63,6 +68,10 @@ pub(super) struct Segment {
     builder: Option<BlockBuilder>,
     pub(super) blocks: Vec<Block>,
     pub(super) unsealed: usize,
+    /// Its first bytes, from its first sealed block until all are laid out.
+    pub(super) layout: Option<Layout>,
+    /// Its upload, where it is stored in parts.
+    pub(super) parts: Option<Parts>,
     pub(super) stage: Stage,
 }
 
@@ -79,6 +88,8 @@ impl Segment {
             builder: None,
             blocks: Vec::new(),
             unsealed: 0,
+            layout: None,
+            parts: None,
             stage: Stage::Filling,
         }
     }
@@ -130,29 +141,16 @@ impl Segment {
         (freed, taken)
     }
 
-    /// Lays the sealed blocks out under a fresh name and the given epoch.
-    pub(super) fn assemble(
-        &self,
-        now: MonoTime,
-        keys: &LogKeys,
-        header: SegmentHeader,
-        epoch: Epoch,
-    ) -> Result<Object, FormatError> {
-        let id = header.segment_id;
-        let mut assembler = SegmentAssembler::new(header);
-        for block in &self.blocks {
-            if let Block::Sealed(sealed) = block {
-                assembler.push(sealed)?;
-            }
+    /// Block `index`, once it is encoded.
+    pub(super) fn sealed(&self, index: usize) -> Option<&SealedBlock> {
+        match self.blocks.get(index)? {
+            Block::Sealed(sealed) => Some(sealed),
+            Block::Raw(_) => None,
         }
-        let encoded = assembler.finish()?;
-        Ok(Object {
-            key: keys.segment(self.base, epoch, &id).into(),
-            pieces: encoded.pieces,
-            trailer: encoded.trailer,
-            entry: SegmentEntry::from_trailer(&encoded.trailer, epoch),
-            since: now,
-            failures: Failures::default(),
-        })
+    }
+
+    /// Whether no record and no block is missing any more.
+    pub(super) fn is_complete(&self) -> bool {
+        self.stage == Stage::Encoding && self.unsealed == 0
     }
 }

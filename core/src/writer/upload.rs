@@ -6,7 +6,7 @@ use crate::boundary::{
     ByteRange, Command, Create, CreateReply, EncodeBlock, Fault, Get, GetReply, MonoTime, Now, RefusalKind,
 };
 use crate::format::FormatError;
-use crate::format::segment::{SealedBlock, SegmentHeader, Trailer};
+use crate::format::segment::{SealedBlock, Trailer};
 use crate::mutant::mutant;
 use crate::writer::event::HaltCause;
 
@@ -55,29 +55,8 @@ impl Writer {
                 let Some(segment) = self.segment_mut(serial) else { return };
                 let (freed, taken) = segment.seal(block, sealed);
                 self.held = self.held - freed + taken;
-                self.assemble_if_sealed(now, serial);
+                self.lay_out(now, serial);
             }
-        }
-    }
-
-    /// Lays a cut segment out under its key once its last block is sealed.
-    pub(super) fn assemble_if_sealed(&mut self, now: Now, serial: u64) {
-        let Some(segment) = self.position(serial).and_then(|index| self.queue.get_mut(index)) else { return };
-        if segment.stage != Stage::Encoding || segment.unsealed > 0 {
-            return;
-        }
-        let header = SegmentHeader {
-            partition: self.keys.partition(),
-            codec: self.options.codec,
-            hash: self.options.hash,
-            segment_id: self.entropy.segment_id(),
-            writer_tag: self.writer_id,
-            created: segment.created,
-        };
-        let epoch = if mutant("segments name the first epoch") { crate::ids::Epoch(1) } else { self.head.writer_epoch };
-        match segment.assemble(now.mono, &self.keys, header, epoch) {
-            Ok(object) => segment.stage = Stage::Ready { object, at: now.mono },
-            Err(error) => self.halt(HaltCause::Encode(error)),
         }
     }
 
@@ -148,15 +127,19 @@ impl Writer {
                 let fault = Fault::indeterminate("not modified, though no version was named");
                 self.upload_failed(now, serial, object, fault, occupied);
             }
-            // Taken a moment ago and now absent: create it again.
+            // Taken a moment ago, or perhaps completed, and now absent: again.
             Err(fault) if fault.refusal() == Some(&RefusalKind::NotFound) => {
-                self.upload_failed(now, serial, object, fault, ready);
+                if segment.parts.is_some() {
+                    self.complete_again(now, serial, object, fault);
+                } else {
+                    self.upload_failed(now, serial, object, fault, ready);
+                }
             }
             Err(fault) => self.upload_failed(now, serial, object, fault, occupied),
         }
     }
 
-    fn upload_failed(
+    pub(super) fn upload_failed(
         &mut self,
         now: Now,
         serial: u64,
@@ -171,7 +154,7 @@ impl Writer {
         }
     }
 
-    fn stored(&mut self, now: Now, serial: u64, object: &Object) {
+    pub(super) fn stored(&mut self, now: Now, serial: u64, object: &Object) {
         self.measure(|_| {
             let mut metric = super::Metric::new("writer.segment_finalize", object.trailer.partition);
             (metric.start_lsn, metric.next_lsn) = (object.entry.base_lsn, object.entry.last_lsn);
@@ -184,7 +167,7 @@ impl Writer {
             self.events.push_back(super::WriterEvent::Committed { next_lsn });
         }
         if let Some(segment) = self.segment_mut(serial) {
-            segment.stage = Stage::Stored(object.entry);
+            (segment.stage, segment.parts) = (Stage::Stored(object.entry), None);
         }
     }
 
@@ -210,7 +193,7 @@ impl Writer {
     }
 }
 
-fn throttles(fault: &Fault) -> bool {
+pub(super) fn throttles(fault: &Fault) -> bool {
     matches!(fault.refusal(), Some(RefusalKind::Throttled(_)))
 }
 
@@ -218,6 +201,10 @@ fn ready(object: Object, at: MonoTime) -> Stage {
     Stage::Ready { object, at }
 }
 
-fn occupied(object: Object, at: MonoTime) -> Stage {
+pub(super) fn occupied(object: Object, at: MonoTime) -> Stage {
     Stage::Occupied { object, at }
+}
+
+pub(super) fn in_parts(object: Object, at: MonoTime) -> Stage {
+    Stage::InParts { object, at }
 }

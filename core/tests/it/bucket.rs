@@ -1,7 +1,8 @@
 //! A bucket in memory that executes commands, for tests of the machines.
 use bucketlog_core::boundary::{
-    ByteRange, Command, Completion, CreateReply, Fault, Get, GetReply, Key, ListReply, ObjectMeta, RefusalKind,
-    StatReply, SwapCondition, SwapReply, Version,
+    ByteRange, Command, CompleteUpload, Completion, CreateReply, CreateUploadReply, Fault, Get, GetReply, Key,
+    ListReply, ObjectMeta, PartTag, RefusalKind, StatReply, SwapCondition, SwapReply, UploadId, UploadPart,
+    UploadPartReply, Version,
 };
 use bucketlog_core::format::segment::BlockCodec;
 use bytes::Bytes;
@@ -10,6 +11,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Objects with unique versions, and a count of every request by kind.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a habit of some store")]
 pub(crate) struct Bucket {
     /// Versions are hashes of the content.
     pub(crate) hashes_content: bool,
@@ -17,6 +19,10 @@ pub(crate) struct Bucket {
     pub(crate) hides_versions: bool,
     /// The next swap is taken whatever its condition.
     pub(crate) ignores_a_condition: bool,
+    /// There are no uploads in parts.
+    pub(crate) takes_no_parts: bool,
+    uploads: BTreeMap<UploadId, BTreeMap<u16, (PartTag, Bytes)>>,
+    uploads_begun: u64,
     objects: BTreeMap<Key, (Bytes, u64)>,
     versions: u64,
     codec: BlockCodec,
@@ -67,6 +73,24 @@ impl Bucket {
                 let reply = self.swap(swap.key, swap.body, &swap.condition);
                 ticket.done(reply.map(|version| SwapReply { version: self.shown(version) }))
             }
+            Command::CreateUpload(op) => {
+                let (_, ticket) = op.split();
+                ticket.done(self.begin_upload())
+            }
+            Command::UploadPart(op) => {
+                let (part, ticket) = op.split();
+                ticket.done(self.store_part(&part))
+            }
+            Command::CompleteUpload(op) => {
+                let (complete, ticket) = op.split();
+                let reply = self.complete(&complete);
+                ticket.done(reply.map(|version| CreateReply { version: self.shown(version) }))
+            }
+            Command::AbortUpload(op) => {
+                let (abort, ticket) = op.split();
+                self.uploads.remove(&abort.upload);
+                ticket.done(Ok(()))
+            }
             Command::EncodeBlock(op) => {
                 let (encode, ticket) = op.split();
                 ticket.done(Ok(encode.run(&mut self.codec)))
@@ -82,7 +106,52 @@ impl Bucket {
 
     /// Does what a write asks for without answering it, as a request does that lands after its sender gave up.
     pub(crate) fn land(&mut self, write: Write) {
-        let _ = self.swap(write.key, write.body, &write.condition);
+        match write {
+            Write::Put { key, body, condition } => drop(self.swap(key, body, &condition)),
+            Write::Begin => drop(self.begin_upload()),
+            Write::Part(part) => drop(self.store_part(&part)),
+            Write::Complete(complete) => drop(self.complete(&complete)),
+        }
+    }
+
+    fn begin_upload(&mut self) -> Result<CreateUploadReply, Fault> {
+        if self.takes_no_parts {
+            return refused(RefusalKind::Unsupported);
+        }
+        self.uploads_begun += 1;
+        let upload = UploadId::from(format!("upload {}", self.uploads_begun));
+        self.uploads.insert(upload.clone(), BTreeMap::new());
+        Ok(CreateUploadReply { upload })
+    }
+
+    fn store_part(&mut self, part: &UploadPart) -> Result<UploadPartReply, Fault> {
+        let Some(parts) = self.uploads.get_mut(&part.upload) else { return refused(RefusalKind::NotFound) };
+        self.versions += 1;
+        let tag = PartTag::from(format!("part {}", self.versions));
+        parts.insert(part.number, (tag.clone(), part.body.concat().into()));
+        Ok(UploadPartReply { tag })
+    }
+
+    /// As the strictest of stores: the tags must be those of the parts as they are now.
+    fn complete(&mut self, complete: &CompleteUpload) -> Result<Version, Fault> {
+        let Some(parts) = self.uploads.get(&complete.upload) else { return refused(RefusalKind::NotFound) };
+        let numbered = (1..).zip(complete.parts.iter());
+        let bodies = numbered.map(|(number, tag)| parts.get(&number).filter(|(known, _)| known == tag));
+        let Some(bodies) = bodies.collect::<Option<Vec<_>>>() else { return refused(RefusalKind::Invalid) };
+        let body: Vec<u8> = bodies.into_iter().flat_map(|(_, body)| body.iter().copied()).collect();
+        let version = self.swap(complete.key.clone(), body.into(), &SwapCondition::Absent)?;
+        self.uploads.remove(&complete.upload);
+        Ok(version)
+    }
+
+    /// Forgets every upload, as a lifecycle rule does.
+    pub(crate) fn expire_uploads(&mut self) {
+        self.uploads.clear();
+    }
+
+    /// Uploads neither completed nor aborted.
+    pub(crate) fn open_uploads(&self) -> usize {
+        self.uploads.len()
     }
 
     fn get(&self, get: &Get) -> Result<GetReply, Fault> {
@@ -148,10 +217,11 @@ impl Bucket {
 
 /// What a write does to a bucket, apart from who asked for it.
 #[derive(Debug)]
-pub(crate) struct Write {
-    key: Key,
-    body: Bytes,
-    condition: SwapCondition,
+pub(crate) enum Write {
+    Put { key: Key, body: Bytes, condition: SwapCondition },
+    Begin,
+    Part(UploadPart),
+    Complete(CompleteUpload),
 }
 
 impl Write {
@@ -161,12 +231,15 @@ impl Write {
             Command::Create(op) => {
                 let create = op.request();
                 let (key, body) = (create.key.clone(), create.body.concat().into());
-                Some(Self { key, body, condition: SwapCondition::Absent })
+                Some(Self::Put { key, body, condition: SwapCondition::Absent })
             }
             Command::Swap(op) => {
                 let swap = op.request();
-                Some(Self { key: swap.key.clone(), body: swap.body.clone(), condition: swap.condition.clone() })
+                Some(Self::Put { key: swap.key.clone(), body: swap.body.clone(), condition: swap.condition.clone() })
             }
+            Command::CreateUpload(_) => Some(Self::Begin),
+            Command::UploadPart(op) => Some(Self::Part(op.request().clone())),
+            Command::CompleteUpload(op) => Some(Self::Complete(op.request().clone())),
             _ => None,
         }
     }
@@ -194,6 +267,10 @@ pub(crate) fn kind(command: &Command) -> &'static str {
         Command::EncodeBlock(_) => "ENCODE",
         Command::DecodeBlock(_) => "DECODE",
         Command::Cancel(_) => "CANCEL",
+        Command::CreateUpload(_) => "BEGIN",
+        Command::UploadPart(_) => "PART",
+        Command::CompleteUpload(_) => "COMPLETE",
+        Command::AbortUpload(_) => "ABORT",
         _ => "?",
     }
 }

@@ -8,7 +8,7 @@ use bucketlog_core::format::segment::Record;
 use bucketlog_core::ids::{Lsn, Partition, TimestampMs};
 use bucketlog_core::initialize::Initialize;
 use bucketlog_core::reader::{Freshness, ReadLimit, Reader, ReaderOptions};
-use bucketlog_core::writer::{Status, Writer, WriterOptions};
+use bucketlog_core::writer::{BatchPolicy, PartPolicy, Status, Writer, WriterOptions};
 use proptest::prelude::*;
 use std::fmt::Debug;
 use std::time::Duration;
@@ -22,7 +22,11 @@ fn keys() -> LogKeys {
 
 fn writer() -> Writer {
     let layout = CatalogLayout { leaf_limit: 2, index_limit: 2, ..CatalogLayout::default() };
-    let options = WriterOptions { layout, block_bytes: 40, metrics: true, ..WriterOptions::default() };
+    // Tiny parts where models may have them, as in a build of the whole workspace.
+    let part_bytes = PartPolicy::MIN_PART_BYTES.max(200);
+    let parts = Some(PartPolicy { threshold_bytes: part_bytes, part_bytes, parallel: 3 });
+    let batch = BatchPolicy { max_bytes: 100_000, ..BatchPolicy::default() };
+    let options = WriterOptions { layout, block_bytes: 40, metrics: true, parts, batch, ..WriterOptions::default() };
     Writer::open(keys(), options, [1; 32]).unwrap()
 }
 

@@ -5,14 +5,18 @@ use bucketlog_core::backoff::Backoff;
 use bucketlog_core::boundary::{Command, Completion, Fault, GetReply, Machine, MonoTime, Now, RefusalKind, Version};
 use bucketlog_core::format::catalog::{CatalogLayout, Head, Page, Step, Trim, trim};
 use bucketlog_core::format::keys::{LogKeys, StreamId};
-use bucketlog_core::format::segment::Record;
+use bucketlog_core::format::segment::{Codec, Record, open_whole};
 use bucketlog_core::ids::{Lsn, Partition, TimestampMs};
-use bucketlog_core::writer::{AppendReason, HaltCause, TimestampPolicy, Writer, WriterEvent, WriterOptions};
+use bucketlog_core::writer::{
+    AppendReason, HaltCause, PartPolicy, TimestampPolicy, Writer, WriterEvent, WriterOptions,
+};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 const ME: u8 = 1;
+/// Bytes of a large record: each makes a block of its own, two make a part of 5 MiB and more.
+const LARGE: usize = 3 << 20;
 
 pub(crate) struct Scene {
     bucket: Bucket,
@@ -120,6 +124,12 @@ impl Scene {
                 let record = Record::new(now.wall, "x");
                 self.writer().append(now, record).unwrap();
             }),
+            ["append", "large", _] => (0..number(2)).for_each(|_| {
+                let record = Record::new(now.wall, vec![7; LARGE]);
+                self.writer().append(now, record).unwrap();
+            }),
+            ["uploads", "expire"] => self.bucket.expire_uploads(),
+            ["uploads", _] => assert_eq!(self.bucket.open_uploads() as u64, number(1)),
             ["append", "refused", reason] => {
                 let error = self.writer().append(now, Record::new(now.wall, "x")).unwrap_err();
                 assert_eq!(reason_name(&error.reason), reason);
@@ -203,6 +213,12 @@ impl Scene {
             "max_group" => self.options.max_group = number,
             "max_records" => self.options.batch.max_records = number,
             "max_age_ms" => self.options.batch.max_age = Some(Duration::from_millis(number.into())),
+            "parts" => {
+                let part_bytes = 5 << 20;
+                self.options.codec = Codec::None;
+                self.options.parts = Some(PartPolicy { threshold_bytes: part_bytes, part_bytes, parallel: number });
+            }
+            "no_parts" => self.bucket.takes_no_parts = true,
             "prove_store" => self.options.prove_store = true,
             "claim_attempts" => self.options.claim_attempts = number,
             "commit_interval_ms" => self.options.commit_interval = Duration::from_millis(number.into()),
@@ -246,6 +262,8 @@ impl Scene {
             "503" => Some(Fault::refused(RefusalKind::Throttled(None), "503")),
             "503 after 30 s" => Some(Fault::refused(RefusalKind::Throttled(Some(Duration::from_secs(30))), "503")),
             "503 after 1 h" => Some(Fault::refused(RefusalKind::Throttled(Some(Duration::from_secs(3600))), "503")),
+            "404" => Some(Fault::refused(RefusalKind::NotFound, "404")),
+            "400" => Some(Fault::refused(RefusalKind::Invalid, "400")),
             "403" => Some(Fault::refused(RefusalKind::Denied, "403")),
             other => panic!("unknown answer {other}"),
         };
@@ -312,7 +330,9 @@ impl Scene {
             }
             let Step::Segment(entry) = step else { panic!("LSN {lsn} is not covered") };
             let key = self.keys.segment(entry.base_lsn, entry.writer_epoch, &entry.segment_id);
-            assert!(self.bucket.body(&key).is_some(), "segment {key} of LSN {lsn} exists");
+            let body = self.bucket.body(&key).unwrap_or_else(|| panic!("segment {key} of LSN {lsn} exists"));
+            let opened = open_whole(body, true).unwrap();
+            assert_eq!(opened.trailer.base_lsn, entry.base_lsn);
         }
         format!("{}..{} epoch {}", head.oldest_lsn, head.next_lsn, head.writer_epoch)
     }
@@ -342,14 +362,18 @@ pub(crate) fn retain(bucket: &mut Bucket, keys: &LogKeys, before: Lsn) {
     }
 }
 
-fn target(command: &Command) -> &'static str {
+fn target(command: &Command) -> String {
     let key = match command {
+        Command::CreateUpload(op) => &op.request().key,
+        Command::UploadPart(op) => return format!("{}/{}", name_of(op.request().key.as_str()), op.request().number),
+        Command::CompleteUpload(op) => &op.request().key,
+        Command::AbortUpload(op) => &op.request().key,
         Command::Get(op) => &op.request().key,
         Command::Create(op) => &op.request().key,
         Command::Swap(op) => &op.request().key,
         other => panic!("a writer never sends {other:?}"),
     };
-    name_of(key.as_str())
+    name_of(key.as_str()).into()
 }
 
 fn name_of(key: &str) -> &'static str {

@@ -1,7 +1,7 @@
 //! Whole segments in one call, and the means to damage them.
 use bucketlog_core::format::segment::{
-    BlockBuilder, BlockCodec, BlockIndex, DecodedBlock, EncodedSegment, Record, SegmentAssembler, SegmentHeader,
-    Trailer, open_whole,
+    BlockBuilder, BlockCodec, BlockIndex, DecodedBlock, EncodedSegment, Record, SealedBlock, SegmentAssembler,
+    SegmentHeader, Trailer, open_whole,
 };
 use bucketlog_core::format::{FormatError, HashAlgo};
 use bucketlog_core::ids::Lsn;
@@ -9,11 +9,18 @@ use bytes::Bytes;
 
 /// Writes records as the original writer does.
 pub(crate) fn write(header: &SegmentHeader, records: &[(Lsn, Record)], target: usize) -> EncodedSegment {
-    let mut codec = BlockCodec::new();
     let mut assembler = SegmentAssembler::new(header.clone());
-    let mut seal = |builder: BlockBuilder| {
-        let block = codec.seal(&builder.finish(), header.codec, 3, header.hash).expect("a valid block");
+    for block in sealed(header, records, target) {
         assembler.push(&block).expect("blocks in order");
+    }
+    assembler.finish().expect("a block")
+}
+
+/// The blocks of such a segment.
+pub(crate) fn sealed(header: &SegmentHeader, records: &[(Lsn, Record)], target: usize) -> Vec<SealedBlock> {
+    let (mut codec, mut blocks) = (BlockCodec::new(), Vec::new());
+    let mut seal = |builder: BlockBuilder| {
+        blocks.push(codec.seal(&builder.finish(), header.codec, 3, header.hash).expect("a valid block"));
     };
     let mut builder = BlockBuilder::new(records[0].0, target);
     for (lsn, record) in records {
@@ -23,7 +30,7 @@ pub(crate) fn write(header: &SegmentHeader, records: &[(Lsn, Record)], target: u
         builder.push(record);
     }
     seal(builder);
-    assembler.finish().expect("a block")
+    blocks
 }
 
 /// Opens a whole object and all its blocks.

@@ -1,8 +1,9 @@
 //! What holds for all segments, and for all bytes.
-use crate::segment_kit::{Map, open_all, write};
+use crate::segment_kit::{Map, open_all, sealed, write};
 use bucketlog_core::format::HashAlgo;
 use bucketlog_core::format::segment::{
-    BlockCodec, BlockIndex, BlockMeta, Codec, FilePreamble, Header, Record, SegmentHeader, Trailer, open_whole,
+    BlockCodec, BlockIndex, BlockMeta, Codec, FilePreamble, Header, Record, SegmentAssembler, SegmentHeader, Trailer,
+    open_whole,
 };
 use bucketlog_core::ids::{Lsn, Partition, SegmentId, TimestampMs, WriterId};
 use bytes::Bytes;
@@ -81,6 +82,27 @@ proptest! {
         let (one, two) = (write(&one, &records, 500).to_bytes(), write(&two, &records, 500).to_bytes());
         prop_assert_eq!(one.len(), two.len());
         prop_assert_eq!(&one[64..one.len() - 192], &two[64..two.len() - 192]);
+    }
+
+    #[test]
+    fn an_object_taken_in_parts_is_the_same_object(
+        header in header(),
+        records in records(),
+        part in 1..3_000_u64,
+        blocks_at_once in 1..4_usize,
+    ) {
+        let whole = write(&header, &records, 500).to_bytes();
+        let (mut assembler, mut parts) = (SegmentAssembler::new(header.clone()), Vec::new());
+        for blocks in sealed(&header, &records, 500).chunks(blocks_at_once) {
+            blocks.iter().for_each(|block| assembler.push(block).expect("blocks in order"));
+            while let Some(pieces) = assembler.take(part) {
+                prop_assert_eq!(pieces.iter().map(Bytes::len).sum::<usize>() as u64, part);
+                parts.extend(pieces);
+            }
+        }
+        let rest = assembler.finish().expect("a segment with blocks");
+        parts.extend(rest.pieces);
+        prop_assert_eq!(parts.concat(), whole);
     }
 
     #[test]

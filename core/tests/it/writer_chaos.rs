@@ -11,8 +11,8 @@ use bucketlog_core::format::keys::{LogKeys, StreamId};
 use bucketlog_core::format::segment::Record;
 use bucketlog_core::ids::{Lsn, Partition, TimestampMs};
 use bucketlog_core::writer::{
-    AppendReason, BatchPolicy, Fate, HaltCause, Halted, PendingLimits, Status, TimestampPolicy, Writer, WriterEvent,
-    WriterOptions,
+    AppendReason, BatchPolicy, Fate, HaltCause, Halted, PartPolicy, PendingLimits, Status, TimestampPolicy, Writer,
+    WriterEvent, WriterOptions,
 };
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -20,8 +20,13 @@ use std::time::Duration;
 
 const DEFAULT_SEEDS: u64 = 2_000;
 const PARALLEL_UPLOADS: u32 = 2;
-/// Uploads, pages, and one request for the head.
-const MAX_IN_FLIGHT: usize = PARALLEL_UPLOADS as usize + 4 + 1;
+const PARALLEL_PARTS: u32 = 3;
+/// Uploads, parts, pages, one request for the head, one for an upload to be thrown away, and one for each upload that is
+/// begun or completed.
+const MAX_IN_FLIGHT: usize = PARALLEL_UPLOADS as usize + PARALLEL_PARTS as usize + 4 + 1 + 1 + 4;
+
+/// All that a writer ever asks for.
+const KINDS: [&str; 8] = ["GET", "CREATE", "SWAP", "ENCODE", "BEGIN", "PART", "COMPLETE", "ABORT"];
 
 struct Site {
     writer: Writer,
@@ -89,6 +94,10 @@ impl World {
             head_hands: self.one_in(8),
             ends: self.one_in(3),
         };
+        self.bucket.takes_no_parts = self.one_in(8);
+        // Tiny parts where models may have them, as in a build of the whole workspace.
+        let part_bytes = PartPolicy::MIN_PART_BYTES.max(250);
+        let parts = PartPolicy { threshold_bytes: 2 * part_bytes, part_bytes, parallel: PARALLEL_PARTS };
         let tight = self.one_in(3);
         self.options = WriterOptions {
             layout: CatalogLayout { leaf_limit: 2, index_limit: 2, ..CatalogLayout::default() },
@@ -110,6 +119,7 @@ impl World {
             max_group: [1, 2, 3, 1024][self.pick(4)],
             self_takeover_after: 1 + u32::try_from(self.pick(3)).unwrap(),
             budget: Duration::from_secs(36_000),
+            parts: self.one_in(2).then_some(parts),
             ..WriterOptions::default()
         };
     }
@@ -428,7 +438,7 @@ impl World {
             world.sites[site].writer.flush(world.now);
         }
         world.settle();
-        assert!(world.bucket.requests.keys().all(|kind| ["GET", "CREATE", "SWAP", "ENCODE"].contains(kind)));
+        assert!(world.bucket.requests.keys().all(|kind| KINDS.contains(kind)));
         if !world.climate.head_hands {
             world.check_fates();
             world.check_log();

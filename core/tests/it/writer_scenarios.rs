@@ -8,4 +8,4 @@ macro_rules! scenarios { ($($name:ident)*) => { $(
     }
 )* } }
 
-scenarios! { claim upload commit batch }
+scenarios! { claim upload parts commit batch }

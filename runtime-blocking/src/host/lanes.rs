@@ -25,7 +25,7 @@ pub(crate) enum Lane {
 impl Lane {
     pub(super) fn of(command: &Command) -> Self {
         match command {
-            Command::Create(_) => Self::Upload,
+            Command::Create(_) | Command::UploadPart(_) => Self::Upload,
             Command::EncodeBlock(_) | Command::DecodeBlock(_) => Self::Compute,
             _ => Self::Request,
         }

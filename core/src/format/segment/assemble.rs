@@ -6,8 +6,11 @@ use crate::format::FormatErrorKind::{Invalid, Mismatch, TooLarge};
 use crate::format::{FormatError, FormatErrorKind, Hasher, Section};
 use crate::limits::{FILE_PREAMBLE_LEN, MAX_BLOCK_COUNT, MIN_SHARED_PIECE_LEN, TRAILER_LEN};
 use bytes::Bytes;
+use std::collections::VecDeque;
+use std::hash::Hash;
 
-/// Lays sealed blocks out as one object. Never fails for blocks that [`super::BlockCodec::seal`] made in LSN order with
+/// Lays sealed blocks out as one object. Its first bytes can be taken while blocks are still to come, so that they can be
+/// stored in parts. Never fails for blocks that [`super::BlockCodec::seal`] made in LSN order with
 /// the header's codec and hash.
 ///
 /// The same blocks may be assembled again under another header: only preamble and trailer differ then.
@@ -23,7 +26,7 @@ impl SegmentAssembler {
     /// An assembler without blocks.
     #[must_use]
     pub fn new(header: SegmentHeader) -> Self {
-        let pieces = Pieces { done: Vec::new(), open: Vec::new(), hasher: header.hash.hasher() };
+        let pieces = Pieces { done: VecDeque::new(), open: Vec::new(), hasher: header.hash.hasher(), remaining: 0 };
         Self { header, entries: Vec::new(), record_count: 0, pieces }
     }
 
@@ -47,11 +50,32 @@ impl SegmentAssembler {
         Ok(())
     }
 
+    /// Bytes laid out and not taken yet.
+    #[must_use]
+    pub fn remaining(&self) -> u64 {
+        self.pieces.remaining
+    }
+
+    /// Takes the next `len` bytes of the object as pieces that are not copied; `None` while fewer remain.
+    pub fn take(&mut self, len: u64) -> Option<Vec<Bytes>> {
+        self.pieces.take(len)
+    }
+
     /// Adds index and trailer.
     ///
     /// # Errors
     /// No block was pushed: a segment can't be empty.
     pub fn finish(mut self) -> Result<EncodedSegment, FormatError> {
+        let trailer = self.close()?;
+        Ok(EncodedSegment { pieces: self.pieces.finish(), trailer })
+    }
+
+    /// [`SegmentAssembler::finish`] for an object that is taken part by part: index and trailer remain to be taken. No
+    /// block may follow.
+    ///
+    /// # Errors
+    /// No block was pushed: a segment can't be empty.
+    pub fn close(&mut self) -> Result<Trailer, FormatError> {
         let (Some(first), Some(last)) = (self.entries.first(), self.entries.last()) else {
             return Err(error(Invalid, FILE_PREAMBLE_LEN as u64, "a segment has at least one block".into()));
         };
@@ -81,7 +105,11 @@ impl SegmentAssembler {
         self.pieces.append(&index);
         let trailer = Trailer { segment_hash: self.pieces.hasher.finish(), ..trailer }.sealed();
         self.pieces.append(&trailer.encode());
-        Ok(EncodedSegment { pieces: self.pieces.finish(), trailer })
+        Ok(trailer)
+    }
+
+    fn state(&self) -> (&SegmentHeader, &[BlockEntry], u64) {
+        (&self.header, &self.entries, self.pieces.remaining)
     }
 
     fn preamble(&self, first: &SealedBlock) -> FilePreamble {
@@ -127,7 +155,22 @@ impl SegmentAssembler {
     }
 }
 
-/// A whole segment, ready to be stored: the concatenation of `pieces` is the object.
+/// What was laid out follows from the header and the blocks, so these, and what is left to take, are the state.
+impl PartialEq for SegmentAssembler {
+    fn eq(&self, other: &Self) -> bool {
+        self.state() == other.state()
+    }
+}
+
+impl Eq for SegmentAssembler {}
+
+impl Hash for SegmentAssembler {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.state().hash(state);
+    }
+}
+
+/// The rest of a segment, ready to be stored: the concatenation of `pieces` is the object but for what was taken.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EncodedSegment {
     /// Small pieces are merged; stored blocks of 64 KiB and more are shared, not copied.
@@ -137,7 +180,7 @@ pub struct EncodedSegment {
 }
 
 impl EncodedSegment {
-    /// The object in one piece: shared when there is only one, copied otherwise.
+    /// The pieces in one: shared when there is only one, copied otherwise.
     #[must_use]
     pub fn to_bytes(&self) -> Bytes {
         match self.pieces.as_slice() {
@@ -147,38 +190,60 @@ impl EncodedSegment {
     }
 }
 
-/// The object so far, with its running hash.
+/// The object so far, with its running hash, but for what was taken.
 #[derive(Clone, Debug)]
 struct Pieces {
-    done: Vec<Bytes>,
+    done: VecDeque<Bytes>,
     open: Vec<u8>,
     hasher: Hasher,
+    remaining: u64,
 }
 
 impl Pieces {
     fn append(&mut self, bytes: &[u8]) {
-        self.hasher.update(bytes);
+        self.count(bytes);
         self.open.extend_from_slice(bytes);
+    }
+
+    fn count(&mut self, bytes: &[u8]) {
+        self.hasher.update(bytes);
+        self.remaining = self.remaining.saturating_add(bytes.len() as u64);
     }
 
     fn append_shared(&mut self, bytes: &Bytes) {
         if bytes.len() < MIN_SHARED_PIECE_LEN {
             return self.append(bytes);
         }
-        self.hasher.update(bytes);
+        self.count(bytes);
         self.close();
-        self.done.push(bytes.clone());
+        self.done.push_back(bytes.clone());
     }
 
     fn close(&mut self) {
         if !self.open.is_empty() {
-            self.done.push(core::mem::take(&mut self.open).into());
+            self.done.push_back(core::mem::take(&mut self.open).into());
         }
+    }
+
+    fn take(&mut self, len: u64) -> Option<Vec<Bytes>> {
+        let left = self.remaining.checked_sub(len)?;
+        self.close();
+        let mut taken = Vec::new();
+        while self.remaining > left {
+            let mut piece = self.done.pop_front()?;
+            let wanted = usize::try_from(self.remaining.saturating_sub(left)).unwrap_or(usize::MAX);
+            if piece.len() > wanted {
+                self.done.push_front(piece.split_off(wanted));
+            }
+            self.remaining = self.remaining.saturating_sub(piece.len() as u64);
+            taken.push(piece);
+        }
+        Some(taken)
     }
 
     fn finish(mut self) -> Vec<Bytes> {
         self.close();
-        self.done
+        self.done.into()
     }
 }
 
