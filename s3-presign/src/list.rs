@@ -30,7 +30,7 @@ impl Exchange for List {
         if answer.status != 200 {
             return Err(classify::fault(Operation::List, answer));
         }
-        let page = str::from_utf8(&answer.body).ok().and_then(|text| ListObjectsV2::parse_response(text).ok());
+        let page = answer.document("ListBucketResult").and_then(|text| ListObjectsV2::parse_response(text).ok());
         let page = page.ok_or_else(|| unusable(answer, "the body is no listing"))?;
         let more = page.next_continuation_token.is_some();
         let objects = page.contents.into_iter().map(|row| meta(bucket, row)).collect::<Option<Vec<_>>>();

@@ -21,9 +21,11 @@ pub use bucketlog_s3_presign::{BucketError, Dialect, Exchange, HttpAnswer, HttpR
 pub use options::{S3OpenError, S3Options, Timeouts};
 pub use session::{Session, Signer};
 
-use super::Store;
+use super::{Store, one_by_one};
 use bucketlog_core::boundary::{
-    Create, CreateReply, Delete, Fault, Get, GetReply, List, ListReply, Stat, StatReply, Swap, SwapReply,
+    AbortUpload, CompleteUpload, Create, CreateReply, CreateUpload, CreateUploadReply, Delete, DeleteMany,
+    DeleteManyReply, Fault, Get, GetReply, List, ListReply, ListUploads, ListUploadsReply, Stat, StatReply, Swap,
+    SwapReply, UploadPart, UploadPartReply,
 };
 use std::time::Instant;
 use wire::{Lost, Wire};
@@ -75,11 +77,42 @@ impl Store for S3 {
         self.exchange(request, until)
     }
 
+    /// One after the other where the store has no bulk delete; it is asked for one until it refused the first.
+    fn delete_many(&self, request: &DeleteMany, until: Instant) -> Result<DeleteManyReply, Fault> {
+        if !self.session.deletes_one_by_one() {
+            match self.exchange(request, until) {
+                Err(fault) if self.session.learn_from_bulk_delete(&fault) => {}
+                answer => return answer,
+            }
+        }
+        Ok(one_by_one(self, request, until))
+    }
+
     fn create(&self, request: &Create, until: Instant) -> Result<CreateReply, Fault> {
         self.exchange(request, until)
     }
 
     fn swap(&self, request: &Swap, until: Instant) -> Result<SwapReply, Fault> {
+        self.exchange(request, until)
+    }
+
+    fn create_upload(&self, request: &CreateUpload, until: Instant) -> Result<CreateUploadReply, Fault> {
+        self.exchange(request, until)
+    }
+
+    fn upload_part(&self, request: &UploadPart, until: Instant) -> Result<UploadPartReply, Fault> {
+        self.exchange(request, until)
+    }
+
+    fn complete_upload(&self, request: &CompleteUpload, until: Instant) -> Result<CreateReply, Fault> {
+        self.exchange(request, until)
+    }
+
+    fn abort_upload(&self, request: &AbortUpload, until: Instant) -> Result<(), Fault> {
+        self.exchange(request, until)
+    }
+
+    fn list_uploads(&self, request: &ListUploads, until: Instant) -> Result<ListUploadsReply, Fault> {
         self.exchange(request, until)
     }
 }
