@@ -2,7 +2,7 @@
 use super::{options, scripted, scripted_with};
 use bucketlog_blocking::store::conformance::{Races, Report, check, check_racing};
 use bucketlog_blocking::store::s3::{Dialect, S3, S3Options};
-use bucketlog_fixtures::servers::{Conditions, seaweedfs};
+use bucketlog_fixtures::servers::{Conditions, Seen, seaweedfs};
 
 #[track_caller]
 fn assert_passed(report: &Report) {
@@ -23,6 +23,14 @@ fn a_prefix_changes_nothing() {
     // Keys to delete at once stand in the body.
     let is_below = |target: &str| target.contains("a%20b") || target.contains("&delete=1");
     assert!(server.seen().iter().all(|seen| is_below(&seen.target)), "every request is below the prefix");
+}
+
+#[test]
+fn c09_checksums_change_nothing_where_the_store_takes_them() {
+    let (server, store) = scripted_with(Conditions::Atomic, |options| S3Options { checksums: true, ..options });
+    assert_passed(&check(&store, "some/prefix"));
+    let is_sent = |seen: &Seen| seen.method != "PUT" || seen.header("x-amz-checksum-crc32c").is_some();
+    assert!(server.seen().iter().all(is_sent), "with every body");
 }
 
 #[test]
