@@ -70,9 +70,8 @@ fn conditions_go_as_headers() {
     assert_eq!(found, [Some("bytes=-7"), Some("\"a\""), Some("\"b\"")]);
 }
 
-/// C01, C03
 #[test]
-fn tokens_are_echoed_byte_for_byte_but_where_the_dialect_wants_them_bare() {
+fn c01_c03_tokens_are_echoed_byte_for_byte_but_where_the_dialect_wants_them_bare() {
     for (dialect, token) in [
         (Dialect::Aws, "\"5eb63-2\""),
         (Dialect::R2, "\"5eb63-2\""),

@@ -62,11 +62,15 @@ impl<'a> Case<'a> {
         key
     }
 
-    /// Deletes what was written; what the store does not delete stays.
-    pub(super) fn clean(self) {
+    /// Throws away the uploads that are left: no listing of objects shows them, and they cost space.
+    pub(super) fn end_uploads(&self) {
         for upload in std::mem::take(&mut *lock(&self.begun)) {
             let _ = self.abort(&upload);
         }
+    }
+
+    /// Deletes what was written; what the store does not delete stays.
+    pub(super) fn clean(self) {
         for key in std::mem::take(&mut *lock(&self.written)) {
             let _ = self.store.delete(&Delete { key }, until());
         }

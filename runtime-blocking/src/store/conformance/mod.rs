@@ -66,7 +66,7 @@ const CHECKS: &[(&str, Run)] = &[
     ("reads-are-never-torn", races::reads_are_never_torn),
 ];
 
-/// Runs every check on objects below `prefix`, which should hold none yet and is not cleaned up.
+/// Runs every check on objects below `prefix`, which should hold none yet and is not cleaned up, but for uploads.
 ///
 /// Races use 16 threads at once. Every request has 30 s; a store that answers within them needs a few hundred
 /// requests' time in all. Answers that the contract leaves open pass in either form: a swap of a missing object may be
@@ -122,6 +122,7 @@ impl Suite<'_> {
         let case = Case::new(self.store, &format!("{}/{name}", self.prefix), self.races);
         let failure = run(&case).err();
         let skipped = case.lacks_uploads();
+        case.end_uploads();
         (Check { name, failure: failure.filter(|_| !skipped), skipped }, case)
     }
 }

@@ -173,7 +173,7 @@ fn g05_nothing_secret_shows_in_faults_or_debug_output() {
 }
 
 #[test]
-fn a_swap_sends_the_token_as_the_store_gave_it() {
+fn c03_c08_a_swap_sends_a_token_that_is_no_md5_as_the_store_gave_it() {
     let (server, store) = scripted();
     let version = swap(&store, "a", SwapCondition::Absent).unwrap().version.unwrap();
     let request = Swap { key: Key::from("a"), body: Bytes::new(), condition: SwapCondition::Matches(version.clone()) };
