@@ -11,6 +11,24 @@ use std::time::{Instant, SystemTime};
 /// Speaks with one bucket through any HTTP client: it signs a request, which the client sends once and as it is, and
 /// reads the answer. What an answer teaches (the store's clock, keys that have ended, a missing bulk delete) it keeps.
 ///
+/// ```
+/// use bucketlog_blocking::store::s3::{Exchange, HttpAnswer, HttpRequest, Session};
+/// use bucketlog_core::boundary::Fault;
+/// use std::time::Instant;
+///
+/// /// Makes one attempt through a client that neither repeats, nor follows, nor decompresses.
+/// fn attempt<R: Exchange>(
+///     session: &Session,
+///     request: &R,
+///     until: Instant,
+///     send: impl Fn(HttpRequest, Instant) -> Result<HttpAnswer, Fault>,
+/// ) -> Result<R::Reply, Fault> {
+///     let signer = session.signer(until)?;
+///     let answer = send(session.sign(request, &signer)?, until)?;
+///     session.read(request, &answer)
+/// }
+/// ```
+///
 /// [`S3`](super::S3) is this with `ureq`. A request whose answer did not come is the client's to judge:
 /// [`Fault::NotSent`] while no byte of it can have left, else [`Fault::Indeterminate`].
 #[derive(Debug)]
@@ -62,7 +80,7 @@ impl Session {
         self.keys.keys(SystemTime::now(), until).map(|keys| signer(keys.as_ref())).map_err(no_keys)
     }
 
-    /// The HTTP request of one attempt, to be sent soon.
+    /// The HTTP request of one attempt, to be sent at once: its signature holds for fifteen minutes.
     ///
     /// # Errors
     /// A request that no store takes.
