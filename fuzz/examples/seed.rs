@@ -1,5 +1,6 @@
-//! Fills `corpus/` from the published fixtures, one folder for each target.
+//! Fills `corpus/` from the published fixtures and the recorded answers of stores, one folder for each target.
 use bucketlog_fixtures::{Fixture, Fixtures, load, sha256};
+use bucketlog_fuzz::REQUESTS;
 use std::{error::Error, fs, path::Path};
 
 const SMALLEST_SEGMENT: usize = 464;
@@ -27,7 +28,22 @@ fn main() -> Result<(), Box<dyn Error>> {
             seed("key", file.as_bytes())?;
         }
     }
+    for exchange in include_str!("../../s3-presign/tests/it/exchanges.txt").split("\n== ").skip(1) {
+        seed("s3_answer", &answer(exchange).ok_or("an exchange that this does not understand")?)?;
+    }
     Ok(())
+}
+
+/// A recorded answer in the form that the target takes.
+fn answer(exchange: &str) -> Option<Vec<u8>> {
+    let of = |word: &'static str| exchange.lines().filter_map(move |line| line.strip_prefix(word)?.strip_prefix(' '));
+    let request = of("operation").next()?;
+    let place = u8::try_from(REQUESTS.iter().position(|known| *known == request)?).ok()?;
+    let status: u16 = of("status").next()?.parse().ok()?;
+    let [high, low] = status.to_be_bytes();
+    let headers: String = of("header").map(|line| format!("{line}\n")).collect();
+    let body: String = of("body").collect();
+    Some([&[place, high, low], headers.as_bytes(), b"\n", body.as_bytes()].concat())
 }
 
 /// Every object, and every damaged one.

@@ -4,10 +4,12 @@
 //! then do the rules behind them see anything.
 mod catalog;
 mod names;
+mod s3;
 mod segment;
 
 pub use catalog::{head, page};
 pub use names::{key, stream_id};
+pub use s3::{REQUESTS, s3_answer};
 pub use segment::{segment_block, segment_index, segment_preamble, segment_trailer, segment_whole};
 
 use bucketlog_core::format::HashAlgo;

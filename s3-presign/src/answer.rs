@@ -43,9 +43,25 @@ impl HttpAnswer {
         Some(TimestampMs(time.as_millisecond()))
     }
 
+    /// The document with this root in the body, if it came whole: the parser takes one that breaks off between two
+    /// elements for a shorter one.
+    pub(crate) fn document(&self, root: &str) -> Option<&str> {
+        let text = self.text()?;
+        let (_, last) = text.rsplit_once('<')?;
+        let tag = last.strip_suffix('>')?.trim_ascii_end();
+        let is_end = tag.strip_prefix('/') == Some(root);
+        let is_empty_root = tag.ends_with('/') && tag.starts_with(root);
+        (is_end || is_empty_root).then_some(text)
+    }
+
+    /// The text of the body. A store that is slow sends white space ahead of it to keep the connection.
+    fn text(&self) -> Option<&str> {
+        str::from_utf8(&self.body).ok().map(str::trim_ascii)
+    }
+
     /// The error document in the body, whatever the status.
     pub(crate) fn error(&self) -> Option<ErrorDocument> {
-        let text = str::from_utf8(&self.body).ok()?;
+        let text = self.text()?;
         instant_xml::from_str(text).ok().or_else(|| {
             let InNamespace { code, message, request_id, region } = instant_xml::from_str(text).ok()?;
             Some(ErrorDocument { code, message, request_id, region })

@@ -11,22 +11,34 @@ use std::time::Duration;
 pub enum Operation {
     /// `GET` and `HEAD` of an object.
     Read,
-    /// A listing.
+    /// A listing of objects.
     List,
-    /// A conditional `PUT`.
+    /// A conditional `PUT`, or a step of an upload in parts.
     Write,
-    /// A `DELETE`.
+    /// A `DELETE` of an object.
     Delete,
+    /// A `POST` of objects to delete.
+    DeleteMany,
+    /// A `DELETE` of an upload.
+    Abort,
+    /// A listing of uploads.
+    ListUploads,
 }
 
 impl Operation {
+    /// All of them.
+    pub const ALL: [Self; 7] =
+        [Self::Read, Self::List, Self::Write, Self::Delete, Self::DeleteMany, Self::Abort, Self::ListUploads];
+
     /// Permissions that it may lack, as S3 names them.
     fn permissions(self) -> &'static str {
         match self {
             Self::Read => "s3:GetObject (or s3:ListBucket, without which a missing object is forbidden, too)",
             Self::List => "s3:ListBucket",
             Self::Write => "s3:PutObject (and s3:GetObject for a conditional replacement)",
-            Self::Delete => "s3:DeleteObject",
+            Self::Delete | Self::DeleteMany => "s3:DeleteObject",
+            Self::Abort => "s3:AbortMultipartUpload",
+            Self::ListUploads => "s3:ListBucketMultipartUploads",
         }
     }
 }
@@ -75,6 +87,10 @@ const fn row(statuses: (u16, u16), codes: &'static [&'static str], meaning: Mean
     Row { operations: &[], statuses, codes, meaning }
 }
 
+const fn for_bulk(statuses: (u16, u16), codes: &'static [&'static str], meaning: Meaning) -> Row {
+    Row { operations: &[Operation::DeleteMany], statuses, codes, meaning }
+}
+
 const fn for_writes(statuses: (u16, u16), codes: &'static [&'static str], meaning: Meaning) -> Row {
     Row { operations: &[Operation::Write], statuses, codes, meaning }
 }
@@ -97,9 +113,13 @@ pub const TABLE: &[Row] = &[
     for_writes((304, 304), &[], Meaning::Precondition),
     row((412, 412), &[], Meaning::Precondition),
     // Undecided: the attempt was not applied, and the key may be absent.
-    for_writes((409, 409), &["ConditionalRequestConflict", "OperationAborted", ""], Meaning::Conflict),
+    row((409, 409), &["ConditionalRequestConflict", "OperationAborted"], Meaning::Conflict),
+    for_writes((409, 409), &[""], Meaning::Conflict),
     row((409, 409), &[], Meaning::Invalid),
     row((404, 404), &["NoSuchBucket"], Meaning::NoBucket),
+    // Stores that do not know bulk deletes take them for something else, or want another digest than MD5.
+    for_bulk((404, 404), &[], Meaning::Unsupported),
+    for_bulk((400, 400), &["MissingContentMD5", "InvalidDigest", "MalformedXML"], Meaning::Unsupported),
     row((404, 404), &[], Meaning::NotFound),
     row((300, 303), &[], Meaning::Elsewhere),
     row((305, 308), &[], Meaning::Elsewhere),
@@ -134,12 +154,33 @@ pub fn meaning(operation: Operation, status: u16, code: &str) -> Meaning {
 
 /// The fault in an answer that is no success.
 pub(crate) fn fault(operation: Operation, answer: &HttpAnswer) -> Fault {
-    let document = answer.error().unwrap_or_default();
-    let meaning = meaning(operation, answer.status, document.code.as_deref().unwrap_or_default());
+    judge(operation, answer.status, answer, &answer.error().unwrap_or_default())
+}
+
+/// The fault in a row of an answer about many objects. It has a code but no status.
+pub(crate) fn fault_of_row(operation: Operation, answer: &HttpAnswer, document: &ErrorDocument) -> Fault {
+    /// Statuses that S3 documents for its codes.
+    const STATUSES: &[(&[&str], u16)] = &[
+        (&["ExpiredToken", "InvalidArgument", "InvalidRequest", "KeyTooLongError"], 400),
+        (&["AccessDenied", "AllAccessDisabled", "RequestTimeTooSkewed"], 403),
+        (&["NoSuchKey", "NoSuchVersion"], 404),
+        (&["MethodNotAllowed"], 405),
+        (&["ConditionalRequestConflict", "OperationAborted"], 409),
+        (&["PreconditionFailed"], 412),
+        (&["NotImplemented"], 501),
+        (&["SlowDown"], 503),
+    ];
+    let code = document.code.as_deref().unwrap_or_default();
+    let status = STATUSES.iter().find(|(codes, _)| codes.contains(&code)).map_or(500, |(_, status)| *status);
+    judge(operation, status, answer, document)
+}
+
+fn judge(operation: Operation, status: u16, answer: &HttpAnswer, document: &ErrorDocument) -> Fault {
+    let meaning = meaning(operation, status, document.code.as_deref().unwrap_or_default());
     let region = answer.header("x-amz-bucket-region").or(document.region.as_deref());
     let (kind, message) = match meaning {
         Meaning::Precondition => (RefusalKind::Precondition, "the condition is false".to_owned()),
-        Meaning::NotFound => (RefusalKind::NotFound, "there is no such object".to_owned()),
+        Meaning::NotFound => (RefusalKind::NotFound, missing(document.code.as_deref()).to_owned()),
         Meaning::Conflict => (RefusalKind::Conflict, "another conditional request was under way".to_owned()),
         Meaning::Throttled => (RefusalKind::Throttled(retry_after(answer)), "the store asks to slow down".to_owned()),
         Meaning::SignAnew => (
@@ -154,12 +195,19 @@ pub(crate) fn fault(operation: Operation, answer: &HttpAnswer) -> Fault {
             (RefusalKind::Invalid, "there is no such bucket: check its name and the endpoint".to_owned())
         }
         Meaning::Elsewhere => (RefusalKind::Invalid, elsewhere(region)),
-        Meaning::Invalid => (RefusalKind::Invalid, said(&document, "the store finds the request wrong")),
+        Meaning::Invalid => (RefusalKind::Invalid, said(document, "the store finds the request wrong")),
         Meaning::Indeterminate => {
-            return Fault::Indeterminate(cause(answer, &document, said(&document, "the store failed")));
+            return Fault::Indeterminate(cause(answer, document, said(document, "the store failed")));
         }
     };
-    Fault::Refused(Refusal { kind, cause: cause(answer, &document, message) })
+    Fault::Refused(Refusal { kind, cause: cause(answer, document, message) })
+}
+
+fn missing(code: Option<&str>) -> &'static str {
+    match code {
+        Some("NoSuchUpload") => "there is no such upload; it may be completed or aborted",
+        _ => "there is no such object",
+    }
 }
 
 fn denied(operation: Operation, code: Option<&str>) -> String {

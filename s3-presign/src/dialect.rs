@@ -131,9 +131,8 @@ mod tests {
         }
     }
 
-    /// B16
     #[test]
-    fn stores_that_lack_what_a_log_needs_are_refused_with_the_reason_and_advice() {
+    fn b16_stores_that_lack_what_a_log_needs_are_refused_with_the_reason_and_advice() {
         for dialect in [Dialect::Garage, Dialect::B2, Dialect::Wasabi, Dialect::AlibabaOss, Dialect::Gcs] {
             let objection = dialect.objection().expect("refused");
             assert!(objection.contains("use another store") || objection.contains("JSON interface"), "{objection}");

@@ -1,6 +1,6 @@
 //! The way of one request to HTTP and back.
 use crate::{Bucket, HttpAnswer, SigningKeys};
-use bucketlog_core::boundary::{Fault, Request};
+use bucketlog_core::boundary::{Fault, RefusalKind, Request};
 use bucketlog_core::ids::TimestampMs;
 use bytes::Bytes;
 use jiff02::Timestamp;
@@ -16,6 +16,14 @@ pub const MAX_DOCUMENT: u64 = 64 << 10;
 
 /// A request that S3 understands.
 pub trait Exchange: Request {
+    /// Whether the request is one at all, before anything is sent.
+    ///
+    /// # Errors
+    /// [`RefusalKind::Invalid`]: a number outside of S3's limits.
+    fn check(&self) -> Result<(), Fault> {
+        Ok(())
+    }
+
     /// The HTTP request, signed for this moment by the store's clock; without keys it is not signed.
     fn to_http(&self, bucket: &Bucket, keys: Option<&SigningKeys>, at: TimestampMs) -> HttpRequest;
 
@@ -26,16 +34,24 @@ pub trait Exchange: Request {
     fn reply(&self, bucket: &Bucket, answer: &HttpAnswer) -> Result<Self::Reply, Fault>;
 }
 
+/// S3 counts these from 1 to `most`.
+pub(crate) fn within(what: &str, number: usize, most: usize) -> Result<(), Fault> {
+    if (1..=most).contains(&number) {
+        return Ok(());
+    }
+    Err(Fault::refused(RefusalKind::Invalid, format!("{what}: {number}, where S3 takes 1 to {most}")))
+}
+
 /// An HTTP request to send once, as it is: no redirects, no decompression, no retries.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HttpRequest {
-    /// `GET`, `HEAD`, `PUT` or `DELETE`.
+    /// `GET`, `HEAD`, `PUT`, `POST` or `DELETE`.
     pub method: &'static str,
     /// Signed, and so a secret while the signature holds.
     pub url: String,
     /// Names in lower case. The driver adds `host`, and `content-length` where there may be a body.
     pub headers: Vec<(&'static str, String)>,
-    /// Pieces of the body, in order; a `PUT` has one even if it is empty.
+    /// Pieces of the body, in order; see [`Self::content_length`].
     pub body: Vec<Bytes>,
     /// The driver buffers at most so many bytes of a successful answer's body, and at most
     /// [`MAX_DOCUMENT`] of others.
@@ -62,6 +78,13 @@ impl HttpRequest {
             body: Vec::new(),
             max_answer: MAX_DOCUMENT,
         }
+    }
+
+    /// Bytes of the body; `None` where a request has none, as opposed to an empty one.
+    #[must_use]
+    pub fn content_length(&self) -> Option<u64> {
+        let has_body = matches!(self.method, "PUT" | "POST");
+        has_body.then(|| self.body.iter().map(|piece| piece.len() as u64).sum())
     }
 
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {

@@ -51,11 +51,14 @@
 mod answer;
 mod bucket;
 pub mod classify;
+mod delete_many;
 mod dialect;
 mod exchange;
 mod lesson;
 mod list;
+mod list_uploads;
 mod read;
+mod upload;
 mod write;
 
 pub use answer::HttpAnswer;

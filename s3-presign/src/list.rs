@@ -1,5 +1,6 @@
 //! `GET` of a page of keys (`ListObjectsV2`).
 use crate::classify::{self, Operation, unusable};
+use crate::exchange::within;
 use crate::{Bucket, Exchange, HttpAnswer, HttpRequest, SigningKeys};
 use bucketlog_core::boundary::{Fault, List, ListReply, ObjectMeta, RefusalKind, Version};
 use bucketlog_core::ids::TimestampMs;
@@ -11,6 +12,10 @@ use rusty_s3::actions::list_objects_v2::ListObjectsContent;
 const MAX_PAGE: u64 = 8 << 20;
 
 impl Exchange for List {
+    fn check(&self) -> Result<(), Fault> {
+        within("rows of a listing", self.limit.into(), 1_000)
+    }
+
     fn to_http(&self, bucket: &Bucket, keys: Option<&SigningKeys>, at: TimestampMs) -> HttpRequest {
         let mut action = ListObjectsV2::new(&bucket.inner, keys.map(|keys| &keys.0));
         action.with_prefix(bucket.object(&self.prefix));
@@ -25,7 +30,7 @@ impl Exchange for List {
         if answer.status != 200 {
             return Err(classify::fault(Operation::List, answer));
         }
-        let page = str::from_utf8(&answer.body).ok().and_then(|text| ListObjectsV2::parse_response(text).ok());
+        let page = answer.document("ListBucketResult").and_then(|text| ListObjectsV2::parse_response(text).ok());
         let page = page.ok_or_else(|| unusable(answer, "the body is no listing"))?;
         let more = page.next_continuation_token.is_some();
         let objects = page.contents.into_iter().map(|row| meta(bucket, row)).collect::<Option<Vec<_>>>();

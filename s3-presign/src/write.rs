@@ -11,6 +11,8 @@ use bytes::Bytes;
 use rusty_s3::S3Action as _;
 use rusty_s3::actions::{DeleteObject, PutObject};
 
+pub(crate) const CHECKSUM: &str = "x-amz-checksum-crc32c";
+
 impl Exchange for Create {
     fn to_http(&self, bucket: &Bucket, keys: Option<&SigningKeys>, at: TimestampMs) -> HttpRequest {
         put(bucket, keys, at, &self.key, self.body.clone()).with("if-none-match", "*")
@@ -39,7 +41,6 @@ impl Exchange for Swap {
 }
 
 fn put(bucket: &Bucket, keys: Option<&SigningKeys>, at: TimestampMs, key: &Key, body: Vec<Bytes>) -> HttpRequest {
-    const CHECKSUM: &str = "x-amz-checksum-crc32c";
     let object = bucket.object(key);
     let mut action = PutObject::new(&bucket.inner, keys.map(|keys| &keys.0), &object);
     let checksum = bucket.sends_checksums().then(|| checksum(&body));
@@ -54,18 +55,19 @@ fn put(bucket: &Bucket, keys: Option<&SigningKeys>, at: TimestampMs, key: &Key, 
     }
 }
 
-fn checksum(body: &[Bytes]) -> String {
+pub(crate) fn checksum(body: &[Bytes]) -> String {
     let crc = body.iter().fold(0, |crc, piece| crc32c::crc32c_append(crc, piece));
     STANDARD.encode(crc.to_be_bytes())
 }
 
-/// The new state after a write. A success may carry an error in its body (D01), which says nothing of what was done.
-fn written(answer: &HttpAnswer) -> Result<Option<Version>, Fault> {
+/// The new state after a write. Who answers with a body is not the store, or tells of an error (D01, D02): neither says
+/// what was done.
+pub(crate) fn written(answer: &HttpAnswer) -> Result<Option<Version>, Fault> {
     if !answer.is_success() {
         return Err(classify::fault(Operation::Write, answer));
     }
-    if answer.too_long || answer.error().is_some() {
-        return Err(unusable(answer, "a success came with an error in its body"));
+    if answer.too_long || !answer.body.trim_ascii().is_empty() {
+        return Err(unusable(answer, "a success came with an error, or a foreign document, in its body"));
     }
     Ok(answer.version())
 }

@@ -63,8 +63,8 @@ pub struct AbortUpload {
     pub upload: UploadId,
 }
 
-/// List the uploads below a prefix that are neither completed nor aborted, in ascending order of key, then of their
-/// beginning.
+/// List the uploads below a prefix that are neither completed nor aborted, in ascending order of key; those of one key
+/// in an order of the store's.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ListUploads {
     /// Text that the key of every listed upload begins with.

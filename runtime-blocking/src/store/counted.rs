@@ -1,8 +1,11 @@
 //! Counts of what passes through a store.
 use super::Store;
 use bucketlog_core::boundary::{
-    Create, CreateReply, Delete, Fault, Get, GetReply, List, ListReply, Stat, StatReply, Swap, SwapReply,
+    AbortUpload, CompleteUpload, Create, CreateReply, CreateUpload, CreateUploadReply, Delete, DeleteMany,
+    DeleteManyReply, Fault, Get, GetReply, List, ListReply, ListUploads, ListUploadsReply, Stat, StatReply, Swap,
+    SwapReply, UploadPart, UploadPartReply,
 };
+use bytes::Bytes;
 use std::ops::Sub;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
@@ -20,8 +23,14 @@ struct Counters {
     stat: AtomicU64,
     list: AtomicU64,
     delete: AtomicU64,
+    delete_many: AtomicU64,
     create: AtomicU64,
     swap: AtomicU64,
+    create_upload: AtomicU64,
+    upload_part: AtomicU64,
+    complete_upload: AtomicU64,
+    abort_upload: AtomicU64,
+    list_uploads: AtomicU64,
     bytes_in: AtomicU64,
     bytes_out: AtomicU64,
 }
@@ -35,12 +44,24 @@ pub struct Counts {
     pub stat: u64,
     /// Pages of listings.
     pub list: u64,
-    /// Deletes.
+    /// Deletes of single objects.
     pub delete: u64,
+    /// Deletes of many objects, each counted once.
+    pub delete_many: u64,
     /// Creates.
     pub create: u64,
     /// Swaps.
     pub swap: u64,
+    /// Uploads begun.
+    pub create_upload: u64,
+    /// Parts of uploads.
+    pub upload_part: u64,
+    /// Uploads completed.
+    pub complete_upload: u64,
+    /// Uploads thrown away.
+    pub abort_upload: u64,
+    /// Pages of listings of uploads.
+    pub list_uploads: u64,
     /// Bytes of bodies sent to the store, also in requests that it refused.
     pub bytes_in: u64,
     /// Bytes of bodies that the store gave.
@@ -60,16 +81,22 @@ impl<S> Counted<S> {
 
     /// The counts at this moment. Each is exact; requests under way may show in some and not yet in others.
     pub fn counts(&self) -> Counts {
-        let Counters { get, stat, list, delete, create, swap, bytes_in, bytes_out } = &self.counters;
+        let counters = &self.counters;
         Counts {
-            get: get.load(Relaxed),
-            stat: stat.load(Relaxed),
-            list: list.load(Relaxed),
-            delete: delete.load(Relaxed),
-            create: create.load(Relaxed),
-            swap: swap.load(Relaxed),
-            bytes_in: bytes_in.load(Relaxed),
-            bytes_out: bytes_out.load(Relaxed),
+            get: counters.get.load(Relaxed),
+            stat: counters.stat.load(Relaxed),
+            list: counters.list.load(Relaxed),
+            delete: counters.delete.load(Relaxed),
+            delete_many: counters.delete_many.load(Relaxed),
+            create: counters.create.load(Relaxed),
+            swap: counters.swap.load(Relaxed),
+            create_upload: counters.create_upload.load(Relaxed),
+            upload_part: counters.upload_part.load(Relaxed),
+            complete_upload: counters.complete_upload.load(Relaxed),
+            abort_upload: counters.abort_upload.load(Relaxed),
+            list_uploads: counters.list_uploads.load(Relaxed),
+            bytes_in: counters.bytes_in.load(Relaxed),
+            bytes_out: counters.bytes_out.load(Relaxed),
         }
     }
 }
@@ -78,7 +105,9 @@ impl Counts {
     /// Requests of every kind.
     #[must_use]
     pub fn requests(&self) -> u64 {
-        self.get + self.stat + self.list + self.delete + self.create + self.swap
+        let objects = self.get + self.stat + self.list + self.delete + self.delete_many + self.create + self.swap;
+        let uploads = self.create_upload + self.upload_part + self.complete_upload + self.abort_upload;
+        objects + uploads + self.list_uploads
     }
 }
 
@@ -91,8 +120,14 @@ impl Sub for Counts {
             stat: self.stat - earlier.stat,
             list: self.list - earlier.list,
             delete: self.delete - earlier.delete,
+            delete_many: self.delete_many - earlier.delete_many,
             create: self.create - earlier.create,
             swap: self.swap - earlier.swap,
+            create_upload: self.create_upload - earlier.create_upload,
+            upload_part: self.upload_part - earlier.upload_part,
+            complete_upload: self.complete_upload - earlier.complete_upload,
+            abort_upload: self.abort_upload - earlier.abort_upload,
+            list_uploads: self.list_uploads - earlier.list_uploads,
             bytes_in: self.bytes_in - earlier.bytes_in,
             bytes_out: self.bytes_out - earlier.bytes_out,
         }
@@ -101,6 +136,10 @@ impl Sub for Counts {
 
 fn add(counter: &AtomicU64, n: usize) {
     counter.fetch_add(n as u64, Relaxed);
+}
+
+fn total(pieces: &[Bytes]) -> usize {
+    pieces.iter().map(Bytes::len).sum()
 }
 
 impl<S: Store> Store for Counted<S> {
@@ -128,9 +167,14 @@ impl<S: Store> Store for Counted<S> {
         self.store.delete(request, until)
     }
 
+    fn delete_many(&self, request: &DeleteMany, until: Instant) -> Result<DeleteManyReply, Fault> {
+        add(&self.counters.delete_many, 1);
+        self.store.delete_many(request, until)
+    }
+
     fn create(&self, request: &Create, until: Instant) -> Result<CreateReply, Fault> {
         add(&self.counters.create, 1);
-        add(&self.counters.bytes_in, request.body.iter().map(bytes::Bytes::len).sum());
+        add(&self.counters.bytes_in, total(&request.body));
         self.store.create(request, until)
     }
 
@@ -138,5 +182,30 @@ impl<S: Store> Store for Counted<S> {
         add(&self.counters.swap, 1);
         add(&self.counters.bytes_in, request.body.len());
         self.store.swap(request, until)
+    }
+    fn create_upload(&self, request: &CreateUpload, until: Instant) -> Result<CreateUploadReply, Fault> {
+        add(&self.counters.create_upload, 1);
+        self.store.create_upload(request, until)
+    }
+
+    fn upload_part(&self, request: &UploadPart, until: Instant) -> Result<UploadPartReply, Fault> {
+        add(&self.counters.upload_part, 1);
+        add(&self.counters.bytes_in, total(&request.body));
+        self.store.upload_part(request, until)
+    }
+
+    fn complete_upload(&self, request: &CompleteUpload, until: Instant) -> Result<CreateReply, Fault> {
+        add(&self.counters.complete_upload, 1);
+        self.store.complete_upload(request, until)
+    }
+
+    fn abort_upload(&self, request: &AbortUpload, until: Instant) -> Result<(), Fault> {
+        add(&self.counters.abort_upload, 1);
+        self.store.abort_upload(request, until)
+    }
+
+    fn list_uploads(&self, request: &ListUploads, until: Instant) -> Result<ListUploadsReply, Fault> {
+        add(&self.counters.list_uploads, 1);
+        self.store.list_uploads(request, until)
     }
 }

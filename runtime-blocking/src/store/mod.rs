@@ -1,7 +1,7 @@
 //! What a driver needs of a store.
 use bucketlog_core::boundary::{
     AbortUpload, CompleteUpload, Create, CreateReply, CreateUpload, CreateUploadReply, Delete, DeleteMany,
-    DeleteManyReply, Fault, Get, GetReply, List, ListReply, ListUploads, ListUploadsReply, RefusalKind, Stat,
+    DeleteManyReply, Fault, Get, GetReply, Key, List, ListReply, ListUploads, ListUploadsReply, RefusalKind, Stat,
     StatReply, Swap, SwapReply, UploadPart, UploadPartReply,
 };
 use std::{fmt::Debug, sync::Arc, time::Instant};
@@ -53,8 +53,7 @@ pub trait Store: Debug + Send + Sync {
     /// # Errors
     /// Whatever kept the store from answering for each key.
     fn delete_many(&self, request: &DeleteMany, until: Instant) -> Result<DeleteManyReply, Fault> {
-        let outcomes = request.keys.iter().map(|key| self.delete(&Delete { key: key.clone() }, until)).collect();
-        Ok(DeleteManyReply { outcomes })
+        Ok(one_by_one(self, request, until))
     }
 
     /// Stores an immutable object if its key is free.
@@ -110,6 +109,11 @@ pub trait Store: Debug + Send + Sync {
     }
 }
 
+fn one_by_one<S: Store + ?Sized>(store: &S, request: &DeleteMany, until: Instant) -> DeleteManyReply {
+    let delete = |key: &Key| store.delete(&Delete { key: key.clone() }, until);
+    DeleteManyReply { outcomes: request.keys.iter().map(delete).collect() }
+}
+
 fn no_parts() -> Fault {
     Fault::refused(RefusalKind::Unsupported, "this store takes whole objects only")
 }
@@ -142,6 +146,7 @@ impl<S: Store + ?Sized> Store for Arc<S> {
     fn swap(&self, request: &Swap, until: Instant) -> Result<SwapReply, Fault> {
         (**self).swap(request, until)
     }
+
     fn create_upload(&self, request: &CreateUpload, until: Instant) -> Result<CreateUploadReply, Fault> {
         (**self).create_upload(request, until)
     }

@@ -1,11 +1,15 @@
 //! What every store on this machine decides alike.
-use bucketlog_core::boundary::{ByteRange, Fault, Get, List, RefusalKind, Version};
+use bucketlog_core::boundary::{ByteRange, Fault, Get, RefusalKind, Version};
 use bucketlog_core::ids::TimestampMs;
 use std::ops::Range;
 use std::time::SystemTime;
 
 pub(super) fn not_found() -> Fault {
     Fault::refused(RefusalKind::NotFound, "no such object")
+}
+
+pub(super) fn no_upload() -> Fault {
+    Fault::refused(RefusalKind::NotFound, "no such upload; it may be completed or aborted")
 }
 
 pub(super) fn precondition(message: &'static str) -> Fault {
@@ -48,10 +52,18 @@ pub(super) fn in_memory(range: &Range<u64>) -> Result<Range<usize>, Fault> {
 }
 
 /// Rows that a listing may have: 1 to 1,000.
-pub(super) fn limit(request: &List) -> Result<usize, Fault> {
-    match request.limit {
-        1..=1_000 => Ok(usize::from(request.limit)),
+pub(super) fn limit(rows: u16) -> Result<usize, Fault> {
+    match rows {
+        1..=1_000 => Ok(usize::from(rows)),
         _ => Err(invalid("a listing has 1 to 1,000 rows")),
+    }
+}
+
+/// Places of parts: 1 to 10,000.
+pub(super) fn part_number(number: u16) -> Result<(), Fault> {
+    match number {
+        1..=10_000 => Ok(()),
+        _ => Err(invalid("parts are numbered from 1 to 10,000")),
     }
 }
 

@@ -1,8 +1,9 @@
 //! The stores of this crate pass the suite (I11), and every check of the suite catches a store that is wrong.
-use crate::flawed::{FLAWS, Flawed};
+use crate::{flawed, flawed_uploads};
 use bucketlog_blocking::store::conformance::{Report, check};
 use bucketlog_blocking::store::{Counted, LocalDir, LocalDirOptions, Memory, SyncPolicy};
 use std::collections::BTreeSet;
+use std::fmt::Debug;
 
 fn assert_passed(report: &Report) {
     assert!(report.passed(), "{report}");
@@ -32,16 +33,36 @@ fn counting_changes_no_answer() {
 }
 
 #[test]
+fn a_store_without_uploads_skips_their_checks_and_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = LocalDir::open_with(dir.path(), LocalDirOptions { sync: SyncPolicy::None }).unwrap();
+    let report = check(&store, "some/prefix");
+    let is_about_uploads = |name: &str| name.starts_with("upload-") || name.starts_with("list-uploads-");
+    assert!(report.checks.iter().all(|check| check.skipped == is_about_uploads(check.name)), "{report}");
+    assert!(report.to_string().contains("skipped: the store takes whole objects only"), "{report}");
+    let report = check(&Memory::new(), "some/prefix");
+    assert!(report.checks.iter().all(|check| !check.skipped), "{report}");
+}
+
+#[track_caller]
+fn assert_caught(report: &Report, flaw: impl Debug, name: &str) {
+    assert!(report.failures().any(|(failed, _)| failed == name), "{flaw:?} passes {name}:\n{report}");
+}
+
+#[test]
 fn every_flaw_is_caught_by_name() {
-    for &(flaw, name) in FLAWS {
-        let report = check(&Flawed::new(flaw), "some/prefix");
-        assert!(report.failures().any(|(failed, _)| failed == name), "{flaw:?} passes {name}:\n{report}");
+    for &(flaw, name) in flawed::FLAWS {
+        assert_caught(&check(&flawed::Flawed::new(flaw), "some/prefix"), flaw, name);
+    }
+    for &(flaw, name) in flawed_uploads::FLAWS {
+        assert_caught(&check(&flawed_uploads::Flawed::new(flaw), "some/prefix"), flaw, name);
     }
 }
 
 #[test]
 fn every_check_catches_some_flaw() {
     let all: BTreeSet<_> = check(&Memory::new(), "some/prefix").checks.iter().map(|check| check.name).collect();
-    let caught: BTreeSet<_> = FLAWS.iter().map(|&(_, name)| name).collect();
-    assert_eq!(caught, all);
+    let of_objects = flawed::FLAWS.iter().map(|&(_, name)| name);
+    let of_uploads = flawed_uploads::FLAWS.iter().map(|&(_, name)| name);
+    assert_eq!(of_objects.chain(of_uploads).collect::<BTreeSet<_>>(), all);
 }

@@ -7,6 +7,7 @@ mod driver;
 mod drops;
 mod executors;
 mod flawed;
+mod flawed_uploads;
 mod initialize;
 mod local_dir;
 mod log;

@@ -1,5 +1,6 @@
 //! Answers of stores, as recorded or documented, and what each means: `exchanges.txt`.
 use crate::kit::{answer, outcome};
+use bucketlog_s3_presign::HttpAnswer;
 
 struct Exchange {
     name: String,
@@ -48,18 +49,41 @@ fn parse(text: &str) -> Vec<Exchange> {
     all
 }
 
+fn exchanges() -> Vec<Exchange> {
+    parse(include_str!("exchanges.txt"))
+}
+
+fn answer_of(exchange: &Exchange, body: &str) -> HttpAnswer {
+    let headers: Vec<_> = exchange.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    answer(exchange.status, &headers, body)
+}
+
 #[test]
 fn every_recorded_answer_means_what_is_noted_beside_it() {
-    let exchanges = parse(include_str!("exchanges.txt"));
+    let exchanges = exchanges();
     assert!(exchanges.len() > 30, "the file was misread");
     for exchange in exchanges {
-        let headers: Vec<_> = exchange.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        let answer = answer(exchange.status, &headers, &exchange.body);
-        let (found, fault) = outcome(&exchange.operation, &answer);
+        let (found, fault) = outcome(&exchange.operation, &answer_of(&exchange, &exchange.body));
         assert_eq!(found, exchange.outcome, "{}: {fault:?}", exchange.name);
         let text = fault.map(|fault| fault.to_string()).unwrap_or_default();
         for says in &exchange.says {
             assert!(text.contains(says), "{}: {text:?} does not say {says:?}", exchange.name);
+        }
+    }
+}
+
+#[test]
+fn d02_no_recorded_document_is_a_success_when_it_breaks_off_anywhere() {
+    let documents = ["list", "begin-upload", "complete", "list-uploads", "delete-many"];
+    let is_success =
+        |exchange: &Exchange, body: &str| outcome(&exchange.operation, &answer_of(exchange, body)).1.is_none();
+    let told = exchanges().into_iter().filter(|exchange| documents.contains(&exchange.operation.as_str()));
+    let successes: Vec<_> = told.filter(|exchange| is_success(exchange, &exchange.body)).collect();
+    assert!(successes.len() > documents.len(), "the file was misread");
+    for exchange in successes {
+        for (end, _) in exchange.body.char_indices() {
+            let begin = &exchange.body[..end];
+            assert!(!is_success(&exchange, begin), "{}: {begin}", exchange.name);
         }
     }
 }

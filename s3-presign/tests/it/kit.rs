@@ -1,6 +1,7 @@
 //! Requests and answers.
 use bucketlog_core::boundary::{
-    ByteRange, Create, Delete, Fault, Get, GetReply, Key, List, Stat, Swap, SwapCondition, Version,
+    AbortUpload, ByteRange, CompleteUpload, Create, CreateUpload, Delete, DeleteMany, Fault, Get, GetReply, Key, List,
+    ListUploads, PartTag, Stat, Swap, SwapCondition, UploadId, UploadPart, Version,
 };
 use bucketlog_core::ids::TimestampMs;
 use bucketlog_s3_presign::{Bucket, Dialect, Exchange, HttpAnswer, HttpRequest, SigningKeys, Style};
@@ -34,6 +35,32 @@ pub(crate) fn list() -> List {
     List { prefix: Key::from("a"), after: Some(Key::from("a/b")), limit: 100 }
 }
 
+pub(crate) fn begin_upload() -> CreateUpload {
+    CreateUpload { key: Key::from("a/key") }
+}
+
+pub(crate) fn part() -> UploadPart {
+    let body = vec!["body ".into(), "in pieces".into()];
+    UploadPart { key: Key::from("a/key"), upload: UploadId::from("id/+1"), number: 7, body }
+}
+
+pub(crate) fn complete(tags: &[&str]) -> CompleteUpload {
+    let parts = tags.iter().map(|tag| PartTag::from(*tag)).collect();
+    CompleteUpload { key: Key::from("a/key"), upload: UploadId::from("id/+1"), parts }
+}
+
+pub(crate) fn abort() -> AbortUpload {
+    AbortUpload { key: Key::from("a/key"), upload: UploadId::from("id/+1") }
+}
+
+pub(crate) fn list_uploads() -> ListUploads {
+    ListUploads { prefix: Key::from("a"), after: Some((Key::from("a/b"), UploadId::from("id/+1"))), limit: 100 }
+}
+
+pub(crate) fn delete_many() -> DeleteMany {
+    DeleteMany { keys: ["a/1", "a/2", "a/3"].map(Key::from).to_vec() }
+}
+
 pub(crate) fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> HttpAnswer {
     let mut map = HeaderMap::new();
     for (name, value) in headers {
@@ -46,6 +73,22 @@ pub(crate) fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> HttpA
 pub(crate) fn header<'a>(request: &'a HttpRequest, name: &str) -> Option<&'a str> {
     request.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
 }
+
+pub(crate) const OPERATIONS: [&str; 13] = [
+    "get",
+    "get-if-changed",
+    "stat",
+    "list",
+    "create",
+    "swap",
+    "delete",
+    "begin-upload",
+    "part",
+    "complete",
+    "abort",
+    "list-uploads",
+    "delete-many",
+];
 
 /// What becomes of the answer to a request of each kind, in one word, with the fault if it is one.
 pub(crate) fn outcome(operation: &str, answer: &HttpAnswer) -> (String, Option<Fault>) {
@@ -74,6 +117,18 @@ pub(crate) fn outcome(operation: &str, answer: &HttpAnswer) -> (String, Option<F
         "create" => word(create().reply(&bucket, answer), |reply| told(reply.version.as_ref())),
         "swap" => word(swap("\"known\"").reply(&bucket, answer), |reply| told(reply.version.as_ref())),
         "delete" => word(Delete { key: Key::from("a/key") }.reply(&bucket, answer), |()| "deleted".to_owned()),
+        "begin-upload" => word(begin_upload().reply(&bucket, answer), |reply| format!("begun {}", reply.upload)),
+        "part" => word(part().reply(&bucket, answer), |reply| format!("stored {}", reply.tag)),
+        "complete" => word(complete(&["\"p\""]).reply(&bucket, answer), |reply| told(reply.version.as_ref())),
+        "abort" => word(abort().reply(&bucket, answer), |()| "aborted".to_owned()),
+        "list-uploads" => word(list_uploads().reply(&bucket, answer), |reply| {
+            let rows: Vec<_> = reply.uploads.iter().map(|row| format!("{}={}", row.key, row.upload)).collect();
+            format!("{}{}", rows.join(" "), if reply.more { " ..." } else { "" })
+        }),
+        "delete-many" => word(delete_many().reply(&bucket, answer), |reply| {
+            let words = reply.outcomes.iter().map(|outcome| word(outcome.clone(), |()| "deleted".to_owned()).0);
+            words.collect::<Vec<_>>().join(", ")
+        }),
         other => panic!("no such operation: {other}"),
     }
 }

@@ -3,12 +3,14 @@ use super::Races;
 use crate::store::Store;
 use crate::sync::{Mutex, lock};
 use bucketlog_core::boundary::{
-    ByteRange, Create, Delete, Fault, Get, GetReply, Key, List, ListReply, ObjectMeta, RefusalKind, Stat, Swap,
-    SwapCondition, Version,
+    AbortUpload, ByteRange, CompleteUpload, Create, CreateUpload, Delete, DeleteMany, Fault, Get, GetReply, Key, List,
+    ListReply, ListUploads, ListUploadsReply, ObjectMeta, PartTag, RefusalKind, Stat, Swap, SwapCondition, UploadId,
+    UploadPart, Version,
 };
 use bytes::Bytes;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 pub(super) struct Case<'a> {
@@ -17,6 +19,16 @@ pub(super) struct Case<'a> {
     races: Races,
     /// What may exist by now.
     written: Mutex<BTreeSet<Key>>,
+    /// Uploads begun.
+    begun: Mutex<Vec<Upload>>,
+    lacks_uploads: AtomicBool,
+}
+
+/// An upload and its key.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Upload {
+    pub(super) key: Key,
+    pub(super) id: UploadId,
 }
 
 pub(super) const NO_VERSION: &str = "a whole read of a small object tells no version, so it can't be swapped";
@@ -31,7 +43,8 @@ pub(super) struct Found {
 
 impl<'a> Case<'a> {
     pub(super) fn new(store: &'a dyn Store, prefix: &str, races: Races) -> Self {
-        Self { store, prefix: prefix.to_owned(), races, written: Mutex::default() }
+        let (written, begun) = (Mutex::default(), Mutex::default());
+        Self { store, prefix: prefix.to_owned(), races, written, begun, lacks_uploads: AtomicBool::new(false) }
     }
 
     pub(super) fn races(&self) -> Races {
@@ -47,6 +60,13 @@ impl<'a> Case<'a> {
         let key = self.key(name);
         lock(&self.written).insert(key.clone());
         key
+    }
+
+    /// Throws away the uploads that are left: no listing of objects shows them, and they cost space.
+    pub(super) fn end_uploads(&self) {
+        for upload in std::mem::take(&mut *lock(&self.begun)) {
+            let _ = self.abort(&upload);
+        }
     }
 
     /// Deletes what was written; what the store does not delete stays.
@@ -119,6 +139,54 @@ impl<'a> Case<'a> {
         equal("content", &found.body.as_ref(), &body)?;
         equal("total size", &found.total_size, &(body.len() as u64))?;
         Ok(found)
+    }
+
+    /// Whether the check ended because the store has no uploads in parts.
+    pub(super) fn lacks_uploads(&self) -> bool {
+        self.lacks_uploads.load(Relaxed)
+    }
+
+    pub(super) fn begin(&self, name: &str) -> Result<Upload, String> {
+        let key = self.key_to_write(name);
+        let begun = self.store.create_upload(&CreateUpload { key: key.clone() }, until());
+        if begun.as_ref().is_err_and(|fault| fault.refusal() == Some(&RefusalKind::Unsupported)) {
+            self.lacks_uploads.store(true, Relaxed);
+        }
+        let upload = Upload { key, id: done("create upload", begun)?.upload };
+        lock(&self.begun).push(upload.clone());
+        Ok(upload)
+    }
+
+    pub(super) fn part(&self, upload: &Upload, number: u16, body: Bytes) -> Result<PartTag, Fault> {
+        let Upload { key, id } = upload.clone();
+        Ok(self.store.upload_part(&UploadPart { key, upload: id, number, body: vec![body] }, until())?.tag)
+    }
+
+    pub(super) fn complete(&self, upload: &Upload, parts: &[PartTag]) -> Result<(), Fault> {
+        let Upload { key, id } = upload.clone();
+        self.store.complete_upload(&CompleteUpload { key, upload: id, parts: parts.to_vec() }, until()).map(drop)
+    }
+
+    pub(super) fn abort(&self, upload: &Upload) -> Result<(), Fault> {
+        let Upload { key, id } = upload.clone();
+        self.store.abort_upload(&AbortUpload { key, upload: id }, until())
+    }
+
+    /// A page of the uploads whose keys begin with `prefix`, which is relative to the check's own.
+    pub(super) fn list_uploads(
+        &self,
+        prefix: &str,
+        after: Option<&Upload>,
+        limit: u16,
+    ) -> Result<ListUploadsReply, String> {
+        let after = after.cloned().map(|Upload { key, id }| (key, id));
+        let list = ListUploads { prefix: self.key(prefix), after, limit };
+        done("list uploads", self.store.list_uploads(&list, until()))
+    }
+
+    pub(super) fn delete_many(&self, names: &[&str]) -> Result<Vec<Result<(), Fault>>, Fault> {
+        let keys = names.iter().map(|name| self.key(name)).collect();
+        Ok(self.store.delete_many(&DeleteMany { keys }, until())?.outcomes)
     }
 
     /// A page of the keys that begin with `prefix`, which is relative to the check's own.

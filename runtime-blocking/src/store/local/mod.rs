@@ -67,6 +67,8 @@ pub struct LocalDirOptions {
 /// larger body, so what can be swapped can always be read with its version. Equal content has an equal token: a
 /// protocol on top must never store the same bytes twice under one swapped key.
 ///
+/// **Uploads in parts** are [`Unsupported`]: a file is written whole anyway, and parts would only be copied once more.
+///
 /// **Concurrency.** Swaps and deletes hold an exclusive lock on `.bucketlog/lock`, which is never deleted. Creates rest
 /// on `link`, which fails if the key exists. A write that doesn't get the lock by its deadline is [`Conflict`].
 ///
@@ -83,6 +85,7 @@ pub struct LocalDirOptions {
 /// [`Invalid`]: bucketlog_core::boundary::RefusalKind::Invalid
 /// [`Conflict`]: bucketlog_core::boundary::RefusalKind::Conflict
 /// [`Denied`]: bucketlog_core::boundary::RefusalKind::Denied
+/// [`Unsupported`]: bucketlog_core::boundary::RefusalKind::Unsupported
 #[derive(Debug)]
 pub struct LocalDir {
     root: PathBuf,

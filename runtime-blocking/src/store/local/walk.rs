@@ -9,7 +9,7 @@ use std::{fs, io};
 impl LocalDir {
     pub(super) fn list_objects(&self, request: &List, until: Instant) -> Result<ListReply, Fault> {
         fault::check_deadline(until)?;
-        let limit = rules::limit(request)?;
+        let limit = rules::limit(request.limit)?;
         self.directories.settle_all(&*self.disk).map_err(|e| fault::after_commit("flush", &e))?;
         let mut walk = Walk::begin(&self.root, request)?;
         let mut objects = Vec::new();

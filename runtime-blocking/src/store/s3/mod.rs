@@ -14,30 +14,27 @@
 pub mod credentials;
 mod options;
 mod rope;
+mod session;
 mod wire;
 
-pub use bucketlog_s3_presign::{BucketError, Dialect, Style};
+pub use bucketlog_s3_presign::{BucketError, Dialect, Exchange, HttpAnswer, HttpRequest, MAX_DOCUMENT, Style};
 pub use options::{S3OpenError, S3Options, Timeouts};
+pub use session::{Session, Signer};
 
-use super::{Store, rules};
+use super::{Store, one_by_one};
 use bucketlog_core::boundary::{
-    Create, CreateReply, Delete, Fault, Get, GetReply, List, ListReply, Stat, StatReply, Swap, SwapReply,
+    AbortUpload, CompleteUpload, Create, CreateReply, CreateUpload, CreateUploadReply, Delete, DeleteMany,
+    DeleteManyReply, Fault, Get, GetReply, List, ListReply, ListUploads, ListUploadsReply, Stat, StatReply, Swap,
+    SwapReply, UploadPart, UploadPartReply,
 };
-use bucketlog_core::ids::TimestampMs;
-use bucketlog_s3_presign::{Bucket, Exchange, HttpAnswer, Lesson, SigningKeys};
-use credentials::{Cached, Keys};
-use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 use wire::{Lost, Wire};
 
 /// A bucket, or the part of it under a prefix. Connections are kept open between requests.
 #[derive(Debug)]
 pub struct S3 {
-    bucket: Bucket,
+    session: Session,
     wire: Wire,
-    keys: Cached,
-    /// Milliseconds by which the store's clock is ahead of this machine's, as far as it complained.
-    offset: AtomicI64,
 }
 
 impl S3 {
@@ -46,37 +43,21 @@ impl S3 {
     /// # Errors
     /// What is no address of a bucket, and stores that are known not to be fit for a log.
     pub fn open(options: S3Options) -> Result<Self, S3OpenError> {
-        let bucket = options.address()?;
-        let wire = Wire::new(options.timeouts, bucket.is_encrypted());
-        Ok(Self { bucket, wire, keys: Cached::new(options.credentials), offset: AtomicI64::new(0) })
+        let timeouts = options.timeouts;
+        let session = Session::open(options)?;
+        let wire = Wire::new(timeouts, session.is_encrypted());
+        Ok(Self { session, wire })
     }
 
     /// One attempt.
     fn exchange<R: Exchange>(&self, request: &R, until: Instant) -> Result<R::Reply, Fault> {
-        let now = SystemTime::now();
-        let keys = self.keys.keys(now, until).map_err(|error| Fault::not_sent(error.to_string()))?;
-        let now = rules::timestamp(now);
-        let theirs = TimestampMs(now.0.saturating_add(self.offset.load(Relaxed)));
-        let sent = request.to_http(&self.bucket, keys.as_ref().map(signing).as_ref(), theirs);
+        let sent = self.session.sign(request, &self.session.signer(until)?)?;
         let answer = self.wire.exchange(&sent, until).map_err(|lost| match lost {
             Lost::NotSent(why) => Fault::not_sent(why),
             Lost::Unknown(why) => Fault::indeterminate(why),
         })?;
-        self.learn(&answer, now);
-        request.reply(&self.bucket, &answer)
+        self.session.read(request, &answer)
     }
-
-    fn learn(&self, answer: &HttpAnswer, now: TimestampMs) {
-        match Lesson::of(answer, now) {
-            Some(Lesson::ClockOffset(offset)) => self.offset.store(offset, Relaxed),
-            Some(Lesson::KeysEnded) => self.keys.forget(),
-            None => {}
-        }
-    }
-}
-
-fn signing(keys: &Keys) -> SigningKeys {
-    SigningKeys::new(&keys.access_key, &keys.secret_key, keys.session_token.as_deref())
 }
 
 impl Store for S3 {
@@ -89,7 +70,6 @@ impl Store for S3 {
     }
 
     fn list(&self, request: &List, until: Instant) -> Result<ListReply, Fault> {
-        rules::limit(request)?;
         self.exchange(request, until)
     }
 
@@ -97,11 +77,42 @@ impl Store for S3 {
         self.exchange(request, until)
     }
 
+    /// One after the other where the store has no bulk delete; it is asked for one until it refused the first.
+    fn delete_many(&self, request: &DeleteMany, until: Instant) -> Result<DeleteManyReply, Fault> {
+        if !self.session.deletes_one_by_one() {
+            match self.exchange(request, until) {
+                Err(fault) if self.session.learn_from_bulk_delete(&fault) => {}
+                answer => return answer,
+            }
+        }
+        Ok(one_by_one(self, request, until))
+    }
+
     fn create(&self, request: &Create, until: Instant) -> Result<CreateReply, Fault> {
         self.exchange(request, until)
     }
 
     fn swap(&self, request: &Swap, until: Instant) -> Result<SwapReply, Fault> {
+        self.exchange(request, until)
+    }
+
+    fn create_upload(&self, request: &CreateUpload, until: Instant) -> Result<CreateUploadReply, Fault> {
+        self.exchange(request, until)
+    }
+
+    fn upload_part(&self, request: &UploadPart, until: Instant) -> Result<UploadPartReply, Fault> {
+        self.exchange(request, until)
+    }
+
+    fn complete_upload(&self, request: &CompleteUpload, until: Instant) -> Result<CreateReply, Fault> {
+        self.exchange(request, until)
+    }
+
+    fn abort_upload(&self, request: &AbortUpload, until: Instant) -> Result<(), Fault> {
+        self.exchange(request, until)
+    }
+
+    fn list_uploads(&self, request: &ListUploads, until: Instant) -> Result<ListUploadsReply, Fault> {
         self.exchange(request, until)
     }
 }

@@ -41,6 +41,8 @@ pub struct S3Options {
     pub style: Option<Style>,
     /// What the store deviates in; by default judged by the endpoint's host.
     pub dialect: Option<Dialect>,
+    /// Whether a CRC-32C goes with every body that is stored, for the store to check; default no, as some stores refuse it.
+    pub checksums: bool,
     /// Keys to sign with.
     pub credentials: Arc<dyn Credentials>,
     /// How long to wait.
@@ -57,12 +59,13 @@ impl S3Options {
             region: region.into(),
             style: None,
             dialect: None,
+            checksums: false,
             credentials: Arc::new(credentials),
             timeouts: Timeouts::default(),
         }
     }
 
-    /// `s3://bucket/prefix?endpoint=&region=&profile=&style=&dialect=`. What the URL does not say comes from the
+    /// `s3://bucket/prefix?endpoint=&region=&profile=&style=&dialect=&checksums=`. What the URL does not say comes from the
     /// environment (`AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, `AWS_REGION`, `AWS_DEFAULT_REGION`) and the profile
     /// (`endpoint_url`, `region`); keys come only from there ([`standard`]). A prefix is a folder: a slash follows it.
     ///
@@ -89,8 +92,9 @@ impl S3Options {
         let prefix = percent_decode_str(url.path().trim_matches('/')).decode_utf8();
         let prefix = prefix.map_err(|_| S3OpenError::Malformed)?.into_owned();
         let prefix = if prefix.is_empty() { prefix } else { prefix + "/" };
-        let (style, dialect, timeouts) = (given.style, given.dialect, Timeouts::default());
-        Ok(Self { bucket, prefix, endpoint, region, style, dialect, credentials, timeouts })
+        let Given { style, dialect, checksums, .. } = given;
+        let timeouts = Timeouts::default();
+        Ok(Self { bucket, prefix, endpoint, region, style, dialect, checksums, credentials, timeouts })
     }
 }
 
@@ -105,7 +109,8 @@ impl S3Options {
             return Err(S3OpenError::Unfit(objection));
         }
         let bucket = Bucket::new(&endpoint, self.style.unwrap_or(usual), &self.bucket, &self.region, dialect)?;
-        Ok(bucket.with_prefix(&self.prefix))
+        let bucket = bucket.with_prefix(&self.prefix);
+        Ok(if self.checksums { bucket.with_checksums() } else { bucket })
     }
 }
 
@@ -128,6 +133,7 @@ struct Given {
     profile: Option<String>,
     style: Option<Style>,
     dialect: Option<Dialect>,
+    checksums: bool,
 }
 
 impl Given {
@@ -141,6 +147,7 @@ impl Given {
                 ("profile", _) => given.profile = text,
                 ("style", "path") => given.style = Some(Style::Path),
                 ("style", "virtual") => given.style = Some(Style::VirtualHost),
+                ("checksums", "crc32c") => given.checksums = true,
                 ("dialect", name) if Dialect::from_name(name).is_some() => given.dialect = Dialect::from_name(name),
                 _ => return Err(S3OpenError::Parameter(name.into_owned())),
             }
@@ -157,7 +164,7 @@ pub enum S3OpenError {
     #[error("an S3 URL is s3://bucket/prefix?endpoint=…&region=…, and never holds keys")]
     Malformed,
     /// A parameter, or a value of one, that is not known.
-    #[error("`{0}` is no parameter, or has another value than: endpoint=URL, region=, profile=, style=path|virtual, dialect={names}", names = dialects())]
+    #[error("`{0}` is no parameter, or has another value than: endpoint=URL, region=, profile=, style=path|virtual, checksums=crc32c, dialect={names}", names = dialects())]
     Parameter(String),
     /// Neither the URL nor the environment nor the profile names the region.
     #[error("no region is named: add ?region=… or set AWS_REGION")]
@@ -179,11 +186,12 @@ mod tests {
 
     #[test]
     fn every_part_of_a_url_is_heard() {
-        let url = "s3://logs/a%20b/c/?endpoint=http://localhost:9000&region=r&profile=p&style=virtual&dialect=ceph";
+        let url = "s3://logs/a%20b/c/?endpoint=http://localhost:9000&region=r&profile=p&style=virtual&dialect=ceph&checksums=crc32c";
         let options = S3Options::from_url(url).unwrap();
         assert_eq!((options.bucket.as_str(), options.prefix.as_str()), ("logs", "a b/c/"));
         assert_eq!((options.endpoint.as_deref(), options.region.as_str()), (Some("http://localhost:9000"), "r"));
         assert_eq!((options.style, options.dialect), (Some(Style::VirtualHost), Some(Dialect::CephRgw)));
+        assert!(options.checksums);
         assert!(format!("{:?}", options.credentials).contains("name: \"p\""), "{:?}", options.credentials);
     }
 

@@ -71,11 +71,11 @@ impl Wire {
         for (name, value) in &sent.headers {
             request = request.header(*name, value);
         }
-        if !matches!(sent.method, "PUT" | "POST") {
+        let Some(length) = sent.content_length() else {
             return self.run(request.body(())?, sent.max_answer, until);
-        }
+        };
         let mut rope = Rope::new(&sent.body);
-        let request = request.header("content-length", Rope::len(&sent.body));
+        let request = request.header("content-length", length);
         self.run(request.body(SendBody::from_reader(&mut rope))?, sent.max_answer, until)
     }
 

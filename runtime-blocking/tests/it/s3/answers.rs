@@ -110,9 +110,19 @@ fn d01_success_with_an_error_document_is_no_success() {
 }
 
 #[test]
+fn d02_success_with_a_foreign_document_is_no_success_of_a_write() {
+    for body in ["<html>proxy</html>", "{\"ok\":true}", "OK"] {
+        for fault in faults_of_writes(&Reply::status(200).with("etag", "\"proxy\"").body(body)) {
+            assert!(matches!(fault, Fault::Indeterminate(_)), "{body:?}: {fault}");
+        }
+    }
+}
+
+#[test]
 fn d02_a_listing_that_is_none_is_a_typed_failure() {
     let (server, store) = scripted();
-    for body in ["", "<html>", "<?xml version=\"1.0\"?><ListBucketResult>"] {
+    let cut = "<ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><IsTruncated>false</IsTruncated>";
+    for body in ["", "<html>", "<?xml version=\"1.0\"?><ListBucketResult>", cut] {
         server.next("GET", Act::Answer { applied: false, reply: Reply::status(200).body(body) });
         let list = bucketlog_core::boundary::List { prefix: Key::from("a"), after: None, limit: 10 };
         assert!(store.list(&list, crate::soon()).is_err(), "{body:?}");
@@ -163,7 +173,7 @@ fn g05_nothing_secret_shows_in_faults_or_debug_output() {
 }
 
 #[test]
-fn a_swap_sends_the_token_as_the_store_gave_it() {
+fn c03_c08_a_swap_sends_a_token_that_is_no_md5_as_the_store_gave_it() {
     let (server, store) = scripted();
     let version = swap(&store, "a", SwapCondition::Absent).unwrap().version.unwrap();
     let request = Swap { key: Key::from("a"), body: Bytes::new(), condition: SwapCondition::Matches(version.clone()) };

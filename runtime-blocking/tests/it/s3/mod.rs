@@ -1,11 +1,14 @@
 //! The store for S3 over ureq: against a scripted server and a real one.
 mod answers;
+mod bulk;
 mod conformance;
 mod costs;
 mod credentials;
 mod faults;
 mod log;
 mod sent;
+mod session;
+mod uploads;
 
 use bucketlog_blocking::store::Store;
 use bucketlog_blocking::store::s3::credentials::Keys;

@@ -34,6 +34,11 @@ impl State {
         self.known.clone().filter(|known| !known.as_ref().is_some_and(ended))
     }
 
+    /// Whether to ask anew, though the known keys may still hold.
+    fn is_due(&self, now: SystemTime) -> bool {
+        self.ask_at.is_some_and(|at| at <= now)
+    }
+
     fn learn(&mut self, keys: Option<&Keys>, now: SystemTime) {
         let ahead = |end: SystemTime| end - AHEAD.min(end.duration_since(now).unwrap_or_default() / 2);
         self.ask_at = keys.and_then(|keys| keys.expires).map(ahead);
@@ -52,7 +57,7 @@ impl Cached {
         let mut state = self.lock();
         loop {
             let valid = state.valid(now);
-            let due = valid.is_none() || state.ask_at.is_some_and(|at| at <= now);
+            let due = valid.is_none() || state.is_due(now);
             match valid {
                 _ if due && !state.asking => {
                     state.asking = true;
@@ -68,6 +73,13 @@ impl Cached {
             }
             state = self.answered.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+
+    /// Keys that hold at `now` and need no asking, or for which another caller asks already; never waits for a source.
+    #[expect(clippy::option_option, reason = "no answer yet, and the answer that there are no keys")]
+    pub(in crate::store::s3) fn known(&self, now: SystemTime) -> Option<Option<Keys>> {
+        let state = self.lock();
+        state.valid(now).filter(|_| state.asking || !state.is_due(now))
     }
 
     /// Forgets keys that the store called expired, so that the next request asks anew.

@@ -1,8 +1,11 @@
 //! Objects in memory.
+mod uploads;
+
 use super::{Store, rules};
 use bucketlog_core::boundary::{
-    Create, CreateReply, Delete, Fault, Get, GetReply, Key, List, ListReply, ObjectMeta, RefusalKind, Stat, StatReply,
-    Swap, SwapCondition, SwapReply, Version,
+    AbortUpload, CompleteUpload, Create, CreateReply, CreateUpload, CreateUploadReply, Delete, Fault, Get, GetReply,
+    Key, List, ListReply, ListUploads, ListUploadsReply, ObjectMeta, RefusalKind, Stat, StatReply, Swap, SwapCondition,
+    SwapReply, UploadPart, UploadPartReply, Version,
 };
 use bucketlog_core::ids::TimestampMs;
 use bytes::{Bytes, BytesMut};
@@ -11,6 +14,7 @@ use std::ops::{Bound, Range};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Instant, SystemTime};
 use std::{fmt, mem};
+use uploads::Uploads;
 
 /// A store that lives and dies with its process: for tests, benchmarks and first steps.
 ///
@@ -28,6 +32,7 @@ type KeepBody = Box<dyn Fn(&Key) -> bool + Send + Sync>;
 #[derive(Default)]
 struct State {
     objects: BTreeMap<Key, Object>,
+    uploads: Uploads,
     writes: u64,
 }
 
@@ -37,6 +42,7 @@ struct Object {
     modified: TimestampMs,
 }
 
+#[derive(Debug)]
 enum Body {
     Whole(Bytes),
     Pieces { pieces: Box<[Bytes]>, size: u64 },
@@ -68,7 +74,7 @@ impl Memory {
         }
     }
 
-    // A panic can't leave the map half changed: every critical section changes it in one step.
+    // A panic can't leave a map half changed: every critical section changes each in one step.
     fn read(&self) -> RwLockReadGuard<'_, State> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -135,6 +141,22 @@ impl Object {
 }
 
 impl Body {
+    /// The concatenation; one that was not all kept is not kept.
+    fn join(parts: &[&Self]) -> Self {
+        let size = parts.iter().map(|part| part.size()).sum();
+        let pieces = parts.iter().map(|part| part.pieces()).collect::<Option<Vec<_>>>();
+        pieces.map_or(Self::Discarded { size }, |pieces| Self::Pieces { pieces: pieces.concat().into(), size })
+    }
+
+    /// `None` if they were not kept.
+    fn pieces(&self) -> Option<&[Bytes]> {
+        match self {
+            Self::Whole(bytes) => Some(std::slice::from_ref(bytes)),
+            Self::Pieces { pieces, .. } => Some(pieces),
+            Self::Discarded { .. } => None,
+        }
+    }
+
     fn size(&self) -> u64 {
         match self {
             Self::Whole(bytes) => bytes.len() as u64,
@@ -208,7 +230,7 @@ impl Store for Memory {
     }
 
     fn list(&self, request: &List, _until: Instant) -> Result<ListReply, Fault> {
-        let limit = rules::limit(request)?;
+        let limit = rules::limit(request.limit)?;
         let from = match &request.after {
             Some(after) if *after >= request.prefix => Bound::Excluded(after),
             _ => Bound::Included(&request.prefix),
@@ -244,6 +266,27 @@ impl Store for Memory {
             }
         };
         Ok(SwapReply { version: Some(version) })
+    }
+
+    fn create_upload(&self, request: &CreateUpload, _until: Instant) -> Result<CreateUploadReply, Fault> {
+        Ok(self.begin(request))
+    }
+
+    fn upload_part(&self, request: &UploadPart, _until: Instant) -> Result<UploadPartReply, Fault> {
+        self.put_part(request)
+    }
+
+    fn complete_upload(&self, request: &CompleteUpload, _until: Instant) -> Result<CreateReply, Fault> {
+        self.complete(request)
+    }
+
+    fn abort_upload(&self, request: &AbortUpload, _until: Instant) -> Result<(), Fault> {
+        self.abort(request);
+        Ok(())
+    }
+
+    fn list_uploads(&self, request: &ListUploads, _until: Instant) -> Result<ListUploadsReply, Fault> {
+        self.page_of_uploads(request)
     }
 }
 
