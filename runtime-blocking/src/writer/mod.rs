@@ -3,7 +3,7 @@ mod durability;
 mod role;
 
 pub use bucketlog_core::writer::{
-    BatchPolicy, PendingLimits, Status, TimestampPolicy, Watermarks, WriterOptions, WriterStats,
+    BatchPolicy, PartPolicy, PendingLimits, Status, TimestampPolicy, Watermarks, WriterOptions, WriterStats,
 };
 pub use durability::{AppendDurableFuture, Committed, CommittedFuture, Durability, DurabilityFuture, FlushFuture};
 
@@ -138,24 +138,21 @@ impl Writer {
     /// All records come back with the reason and the position of its cause; nothing changed.
     pub fn append_batch(&mut self, records: Vec<Record>) -> Result<AppendedBatch, BatchError> {
         let mut records = Some(records);
-        let mut attempt =
-            |machine: &mut Machine, now: Now| match machine.append_batch(now, records.take().unwrap_or_default()) {
-                Err(BatchError { records: all, reason: AppendReason::Full, .. }) => {
-                    records = Some(all);
-                    Poll::Pending
-                }
-                result => Poll::Ready(result),
-            };
-        let result = match self.host.call(|machine, _, now| attempt(machine, now)) {
+        let result = match self.host.call(|machine, _, now| poll_append_batch(machine, now, &mut records)) {
             Poll::Ready(result) => result,
             Poll::Pending => self.host.wait(|machine, role, now, waker| {
-                let result = attempt(machine, now);
+                let result = poll_append_batch(machine, now, &mut records);
                 role.wake_owner(waker.filter(|_| result.is_pending()));
                 result
             }),
         };
-        let lsns = result?;
-        Ok(AppendedBatch { durability: Durability::new(Arc::clone(&self.host), lsns.end), lsns })
+        Ok(self.appended_batch(result?))
+    }
+
+    /// [`Writer::append_batch`] for tasks: waits for room without blocking. Dropping the future while it is pending means
+    /// that none was accepted.
+    pub fn append_batch_async(&mut self, records: Vec<Record>) -> AppendBatchFuture<'_> {
+        AppendBatchFuture { writer: self, records: Some(records) }
     }
 
     /// Appends a record and blocks until it is durable.
@@ -268,6 +265,10 @@ impl Writer {
         self.host.look(|machine, _| machine.epoch())
     }
 
+    fn appended_batch(&self, lsns: Range<Lsn>) -> AppendedBatch {
+        AppendedBatch { durability: Durability::new(Arc::clone(&self.host), lsns.end), lsns }
+    }
+
     fn appended(&self, lsn: Lsn) -> Appended {
         Appended { lsn, durability: Durability::new(Arc::clone(&self.host), after(lsn)) }
     }
@@ -320,6 +321,21 @@ fn poll_append(machine: &mut Machine, now: Now, record: &mut Option<Record>) -> 
     }
 }
 
+/// [`poll_append`] for a batch.
+fn poll_append_batch(
+    machine: &mut Machine,
+    now: Now,
+    records: &mut Option<Vec<Record>>,
+) -> Poll<Result<Range<Lsn>, BatchError>> {
+    match machine.append_batch(now, records.take().unwrap_or_default()) {
+        Err(BatchError { records: back, reason: AppendReason::Full, .. }) => {
+            *records = Some(back);
+            Poll::Pending
+        }
+        result => Poll::Ready(result),
+    }
+}
+
 fn poll_closed(
     machine: &mut Machine,
     role: &mut WriterRole,
@@ -358,6 +374,28 @@ impl Future for AppendFuture<'_> {
             poll_append(machine, now, record)
         });
         result.map_ok(|lsn| writer.appended(lsn))
+    }
+}
+
+/// Future of [`Writer::append_batch_async`].
+#[derive(Debug)]
+#[must_use = "futures do nothing unless polled"]
+pub struct AppendBatchFuture<'w> {
+    writer: &'w mut Writer,
+    records: Option<Vec<Record>>,
+}
+
+impl Future for AppendBatchFuture<'_> {
+    type Output = Result<AppendedBatch, BatchError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self { writer, records } = self.get_mut();
+        let result = writer.host.poll(context, |machine, role, now, waker| {
+            let result = poll_append_batch(machine, now, records);
+            role.wake_owner(waker.filter(|_| result.is_pending()));
+            result
+        });
+        result.map_ok(|lsns| writer.appended_batch(lsns))
     }
 }
 
