@@ -2,6 +2,7 @@
 use super::credentials::{Cached, Keys, NoKeys};
 use super::{S3OpenError, S3Options};
 use crate::store::rules;
+use crate::trace;
 use bucketlog_core::boundary::{Fault, RefusalKind};
 use bucketlog_core::ids::TimestampMs;
 use bucketlog_s3_presign::{Bucket, Exchange, HttpAnswer, HttpRequest, Lesson, SigningKeys};
@@ -96,11 +97,20 @@ impl Session {
     /// Everything but a success.
     pub fn read<R: Exchange>(&self, request: &R, answer: &HttpAnswer) -> Result<R::Reply, Fault> {
         match Lesson::of(answer, now()) {
-            Some(Lesson::ClockOffset(offset)) => self.offset.store(offset, Relaxed),
+            Some(Lesson::ClockOffset(offset)) => self.correct_clock(offset),
             Some(Lesson::KeysEnded) => self.keys.forget(),
             None => {}
         }
         request.reply(&self.bucket, answer)
+    }
+
+    /// Requests that were under way together meet the same complaint; it is told once.
+    fn correct_clock(&self, offset: i64) {
+        /// Milliseconds between answers to such requests, at most.
+        const SAME: u64 = 10_000;
+        if self.offset.swap(offset, Relaxed).abs_diff(offset) > SAME {
+            trace::clock_differs(offset);
+        }
     }
 
     /// Whether objects have to be deleted one by one, as the store once refused to delete many.
