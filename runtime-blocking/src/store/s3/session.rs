@@ -11,7 +11,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Instant, SystemTime};
 
 /// Speaks with one bucket through any HTTP client: it signs a request, which the client sends once and as it is, and
-/// reads the answer. What an answer teaches (the store's clock and region, keys that have ended, a missing bulk delete) it keeps.
+/// reads the answer. It keeps what an answer teaches: the store's clock and region, keys that have ended, a missing bulk
+/// delete.
 ///
 /// ```
 /// use bucketlog_blocking::store::s3::{Exchange, HttpAnswer, HttpRequest, Session};
