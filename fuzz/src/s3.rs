@@ -24,8 +24,8 @@ pub const REQUESTS: [&str; 13] = [
     "delete-many",
 ];
 
-/// An answer of a store: the request's place, two bytes of status, header lines, an empty line, the body. No error status
-/// is ever a success, but for what was to be gone and is missing.
+/// An answer of a store: the request's place, two bytes of status, header lines, an empty line, the body. No error
+/// status is ever a success, but for what was to be gone and is missing.
 pub fn s3_answer(data: &[u8]) {
     let Some((&[place, high, low], rest)) = data.split_first_chunk() else { return };
     let Some(request) = REQUESTS.get(usize::from(place & 0x7f)) else { return };

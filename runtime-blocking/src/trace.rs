@@ -19,6 +19,24 @@ pub(crate) fn halted(halted: &Halted) {
     }
 }
 
+/// A store complained of this machine's clock.
+#[cfg(all(feature = "s3", feature = "tracing"))]
+pub(crate) fn clock_differs(store_is_ahead_ms: i64) {
+    tracing::warn!(store_is_ahead_ms, "this machine's clock differs from the store's, whose time signs from now on");
+}
+
+/// A store named its bucket's region, which is not the configured one.
+#[cfg(all(feature = "s3", feature = "tracing"))]
+pub(crate) fn region_differs(region: &str) {
+    tracing::warn!(region, "the bucket lies in another region than was configured, for which requests are signed now");
+}
+
+#[cfg(all(feature = "s3", not(feature = "tracing")))]
+pub(crate) fn clock_differs(_: i64) {}
+
+#[cfg(all(feature = "s3", not(feature = "tracing")))]
+pub(crate) fn region_differs(_: &str) {}
+
 #[cfg(not(feature = "tracing"))]
 pub(crate) fn given_up(_: u64) {}
 

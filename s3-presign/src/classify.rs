@@ -177,7 +177,7 @@ pub(crate) fn fault_of_row(operation: Operation, answer: &HttpAnswer, document: 
 
 fn judge(operation: Operation, status: u16, answer: &HttpAnswer, document: &ErrorDocument) -> Fault {
     let meaning = meaning(operation, status, document.code.as_deref().unwrap_or_default());
-    let region = answer.header("x-amz-bucket-region").or(document.region.as_deref());
+    let region = region(answer, document);
     let (kind, message) = match meaning {
         Meaning::Precondition => (RefusalKind::Precondition, "the condition is false".to_owned()),
         Meaning::NotFound => (RefusalKind::NotFound, missing(document.code.as_deref()).to_owned()),
@@ -201,6 +201,11 @@ fn judge(operation: Operation, status: u16, answer: &HttpAnswer, document: &Erro
         }
     };
     Fault::Refused(Refusal { kind, cause: cause(answer, document, message) })
+}
+
+/// The bucket's region, if the store names it.
+pub(crate) fn region<'a>(answer: &'a HttpAnswer, document: &'a ErrorDocument) -> Option<&'a str> {
+    answer.header("x-amz-bucket-region").or(document.region.as_deref())
 }
 
 fn missing(code: Option<&str>) -> &'static str {

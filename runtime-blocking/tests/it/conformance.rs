@@ -1,7 +1,8 @@
 //! The stores of this crate pass the suite (I11), and every check of the suite catches a store that is wrong.
-use crate::{flawed, flawed_uploads};
+use crate::{flawed, flawed_uploads, soon};
 use bucketlog_blocking::store::conformance::{Report, check};
-use bucketlog_blocking::store::{Counted, LocalDir, LocalDirOptions, Memory, SyncPolicy};
+use bucketlog_blocking::store::{Counted, LocalDir, LocalDirOptions, Memory, Store, SyncPolicy};
+use bucketlog_core::boundary::{Key, ListUploads};
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
@@ -42,6 +43,14 @@ fn a_store_without_uploads_skips_their_checks_and_says_so() {
     assert!(report.to_string().contains("skipped: the store takes whole objects only"), "{report}");
     let report = check(&Memory::new(), "some/prefix");
     assert!(report.checks.iter().all(|check| !check.skipped), "{report}");
+}
+
+#[test]
+fn the_suite_leaves_no_uploads_behind() {
+    let store = Memory::new();
+    assert_passed(&check(&store, "some/prefix"));
+    let left = store.list_uploads(&ListUploads { prefix: Key::from(""), after: None, limit: 1 }, soon()).unwrap();
+    assert_eq!(left.uploads, []);
 }
 
 #[track_caller]

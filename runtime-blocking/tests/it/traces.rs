@@ -5,8 +5,10 @@ use bucketlog_blocking::store::{Memory, Store};
 use bucketlog_blocking::writer::WriterOptions;
 use bucketlog_blocking::{Log, LogOptions};
 use bucketlog_core::boundary::{
-    Create, CreateReply, Delete, Fault, Get, GetReply, List, ListReply, Stat, StatReply, Swap, SwapReply,
+    ByteRange, Create, CreateReply, Delete, Fault, Get, GetReply, Key, List, ListReply, Stat, StatReply, Swap,
+    SwapReply,
 };
+use bucketlog_fixtures::servers::{Act, Reply};
 use std::fmt::{Debug, Write};
 use std::sync::{Arc, Mutex, Once};
 use std::time::Instant;
@@ -127,4 +129,23 @@ fn a_lost_claim_is_not_worth_a_warning() {
     });
     assert!(lines.iter().any(|(_, line)| line.contains("the claim was lost 2 times")), "{lines:?}");
     assert!(lines.iter().all(|(level, _)| *level >= Level::DEBUG), "{lines:?}");
+}
+
+#[test]
+fn e15_a_clock_that_differs_from_the_stores_is_shown_once_with_by_how_much() {
+    let (server, store) = crate::s3::scripted();
+    let store = Arc::new(store);
+    let skewed = Reply::error(403, "RequestTimeTooSkewed").with("date", "Wed, 02 Jan 2030 03:04:05 GMT");
+    for _ in 0..2 {
+        server.next("GET", Act::Answer { applied: false, reply: skewed.clone() });
+    }
+    let get = Get::new(Key::from("a"), ByteRange::All, 1);
+    let lines = traced_on(store.clone(), |_| {
+        for _ in 0..3 {
+            store.get(&get, crate::soon()).unwrap_err();
+        }
+    });
+    let [(level, line)] = &lines[..] else { panic!("{lines:?}") };
+    assert_eq!(*level, Level::WARN);
+    assert!(line.contains("store_is_ahead_ms=") && line.contains("clock differs"), "{line}");
 }

@@ -42,9 +42,11 @@ proptest! {
     #[test]
     fn server_errors_of_writes_are_never_definite(status in 500u16..600, code in "[A-Za-z]{0,20}") {
         let body = format!("<Error><Code>{code}</Code></Error>");
-        let (word, _) = outcome("swap", &answer(status, &[], &body));
         let is_told = ["SlowDown", "NotImplemented", "TooManyRequests"].contains(&code.as_str()) || status == 501;
-        prop_assert!(is_told || word == "indeterminate", "{status} {code}: {word}");
+        for operation in ["create", "swap", "delete", "begin-upload", "part", "complete", "abort", "delete-many"] {
+            let (word, _) = outcome(operation, &answer(status, &[], &body));
+            prop_assert!(is_told || word == "indeterminate", "{operation} {status} {code}: {word}");
+        }
     }
 }
 

@@ -41,7 +41,7 @@ pub struct S3Options {
     pub style: Option<Style>,
     /// What the store deviates in; by default judged by the endpoint's host.
     pub dialect: Option<Dialect>,
-    /// Whether a CRC-32C goes with every body that is stored, for the store to check; default no, as some stores refuse it.
+    /// Whether a CRC-32C goes with every body, for the store to check; default no, as some stores refuse it.
     pub checksums: bool,
     /// Keys to sign with.
     pub credentials: Arc<dyn Credentials>,
@@ -65,8 +65,8 @@ impl S3Options {
         }
     }
 
-    /// `s3://bucket/prefix?endpoint=&region=&profile=&style=&dialect=&checksums=`. What the URL does not say comes from the
-    /// environment (`AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, `AWS_REGION`, `AWS_DEFAULT_REGION`) and the profile
+    /// `s3://bucket/prefix?endpoint=&region=&profile=&style=&dialect=&checksums=`. What the URL does not say comes from
+    /// the environment (`AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, `AWS_REGION`, `AWS_DEFAULT_REGION`) and the profile
     /// (`endpoint_url`, `region`); keys come only from there ([`standard`]). A prefix is a folder: a slash follows it.
     ///
     /// # Errors

@@ -2,14 +2,17 @@
 use super::credentials::{Cached, Keys, NoKeys};
 use super::{S3OpenError, S3Options};
 use crate::store::rules;
+use crate::trace;
 use bucketlog_core::boundary::{Fault, RefusalKind};
 use bucketlog_core::ids::TimestampMs;
 use bucketlog_s3_presign::{Bucket, Exchange, HttpAnswer, HttpRequest, Lesson, SigningKeys};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Instant, SystemTime};
 
 /// Speaks with one bucket through any HTTP client: it signs a request, which the client sends once and as it is, and
-/// reads the answer. What an answer teaches (the store's clock, keys that have ended, a missing bulk delete) it keeps.
+/// reads the answer. It keeps what an answer teaches: the store's clock and region, keys that have ended, a missing bulk
+/// delete.
 ///
 /// ```
 /// use bucketlog_blocking::store::s3::{Exchange, HttpAnswer, HttpRequest, Session};
@@ -33,11 +36,26 @@ use std::time::{Instant, SystemTime};
 /// [`Fault::NotSent`] while no byte of it can have left, else [`Fault::Indeterminate`].
 #[derive(Debug)]
 pub struct Session {
-    bucket: Bucket,
+    options: S3Options,
+    /// Where, and signed for which region, as the store has it.
+    place: RwLock<Arc<Place>>,
     keys: Cached,
     /// Milliseconds by which the store's clock is ahead of this machine's, as far as it complained.
     offset: AtomicI64,
     refuses_bulk_deletes: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Place {
+    region: String,
+    bucket: Bucket,
+}
+
+impl Place {
+    fn new(options: &S3Options, region: &str) -> Result<Self, S3OpenError> {
+        let options = S3Options { region: region.to_owned(), ..options.clone() };
+        Ok(Self { bucket: options.address()?, region: options.region })
+    }
 }
 
 /// What signs requests for a while: keys, or nothing for a public bucket.
@@ -51,8 +69,9 @@ impl Session {
     /// What is no address of a bucket, and stores that are known not to be fit for a log.
     pub fn open(options: S3Options) -> Result<Self, S3OpenError> {
         Ok(Self {
-            bucket: options.address()?,
-            keys: Cached::new(options.credentials),
+            place: RwLock::new(Arc::new(Place::new(&options, &options.region)?)),
+            keys: Cached::new(options.credentials.clone()),
+            options,
             offset: AtomicI64::new(0),
             refuses_bulk_deletes: AtomicBool::new(false),
         })
@@ -61,7 +80,7 @@ impl Session {
     /// Whether requests go over TLS.
     #[must_use]
     pub fn is_encrypted(&self) -> bool {
-        self.bucket.is_encrypted()
+        self.place().bucket.is_encrypted()
     }
 
     /// The signer, if that needs no asking; never waits. For callers that must not block: where it is `None`, call
@@ -87,7 +106,7 @@ impl Session {
     pub fn sign<R: Exchange>(&self, request: &R, signer: &Signer) -> Result<HttpRequest, Fault> {
         request.check()?;
         let theirs = TimestampMs(now().0.saturating_add(self.offset.load(Relaxed)));
-        Ok(request.to_http(&self.bucket, signer.0.as_ref(), theirs))
+        Ok(request.to_http(&self.place().bucket, signer.0.as_ref(), theirs))
     }
 
     /// What the answer to that attempt means.
@@ -96,11 +115,44 @@ impl Session {
     /// Everything but a success.
     pub fn read<R: Exchange>(&self, request: &R, answer: &HttpAnswer) -> Result<R::Reply, Fault> {
         match Lesson::of(answer, now()) {
-            Some(Lesson::ClockOffset(offset)) => self.offset.store(offset, Relaxed),
+            Some(Lesson::ClockOffset(offset)) => self.correct_clock(offset),
             Some(Lesson::KeysEnded) => self.keys.forget(),
-            None => {}
+            Some(Lesson::Region { name, is_redirect }) if self.follow(&name, is_redirect) => {
+                let message = format!("the bucket lies in the region {name}: the next attempt is signed for it");
+                return Err(Fault::refused(RefusalKind::Throttled(None), message));
+            }
+            Some(Lesson::Region { .. }) | None => {}
         }
-        request.reply(&self.bucket, answer)
+        request.reply(&self.place().bucket, answer)
+    }
+
+    fn place(&self) -> Arc<Place> {
+        Arc::clone(&self.place.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Turns to the region that the store names; false where that is none other than the one that was asked for, and
+    /// where a redirect leads away from the endpoint that the options name.
+    fn follow(&self, region: &str, is_redirect: bool) -> bool {
+        if region == self.options.region || (is_redirect && self.options.endpoint.is_some()) {
+            return false;
+        }
+        // Requests that were under way together learn the same.
+        if self.place().region == region {
+            return true;
+        }
+        let Ok(place) = Place::new(&self.options, region) else { return false };
+        *self.place.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(place);
+        trace::region_differs(region);
+        true
+    }
+
+    /// Requests that were under way together meet the same complaint; it is told once.
+    fn correct_clock(&self, offset: i64) {
+        /// Milliseconds between answers to such requests, at most.
+        const SAME: u64 = 10_000;
+        if self.offset.swap(offset, Relaxed).abs_diff(offset) > SAME {
+            trace::clock_differs(offset);
+        }
     }
 
     /// Whether objects have to be deleted one by one, as the store once refused to delete many.

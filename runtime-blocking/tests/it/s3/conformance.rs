@@ -40,8 +40,8 @@ fn c01_a_store_that_wants_bare_tags_conforms_in_its_dialect() {
     assert_passed(&check(&store, "some/prefix"));
 }
 
-/// It sorts by folders, not by bytes: `b/1` before `b-c`; it takes the tag of a part that was replaced, and cuts pages of
-/// uploads before it looks at their prefix. Nothing that a log does rests on any of these.
+/// It sorts by folders, not by bytes: `b/1` before `b-c`; it takes the tag of a part that was replaced; a page with a
+/// limit lacks uploads and does not say so. Nothing that a log does rests on any of these.
 #[test]
 fn seaweedfs_conforms_but_for_pages_of_listings_and_old_tags_of_parts() {
     let Some(server) = seaweedfs() else { return };

@@ -29,7 +29,7 @@ fn options(endpoint: &str) -> S3Options {
 }
 
 /// A scripted server and a store that speaks with it.
-fn scripted() -> (Scripted, S3) {
+pub(crate) fn scripted() -> (Scripted, S3) {
     scripted_with(Conditions::Atomic, |options| options)
 }
 

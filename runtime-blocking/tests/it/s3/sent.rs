@@ -71,3 +71,16 @@ fn e15_a_clock_that_is_right_is_left_alone() {
     let date = parameter(&server.seen()[2], "X-Amz-Date").unwrap().to_owned();
     assert!(!date.starts_with("2030"), "an answer that does not complain moves no clock: {date}");
 }
+
+#[test]
+fn g06_the_next_signature_is_for_the_region_that_the_store_told() {
+    let (server, store) = scripted();
+    let document = "<Error><Code>AuthorizationHeaderMalformed</Code><Region>eu-west-3</Region></Error>";
+    server.next("GET", Act::Answer { applied: false, reply: Reply::status(400).body(document) });
+    let fault = get(&store, "a").unwrap_err();
+    assert!(fault.to_string().contains("eu-west-3"), "{fault}");
+    get(&store, "a").unwrap_err();
+    let seen = server.seen();
+    let scope = |n: usize| parameter(&seen[n], "X-Amz-Credential").unwrap().to_owned();
+    assert!(scope(0).contains("us-east-1") && scope(1).contains("eu-west-3"), "{} {}", scope(0), scope(1));
+}

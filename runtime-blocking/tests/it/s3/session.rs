@@ -55,6 +55,41 @@ fn e15_a_session_signs_with_the_time_that_the_store_told() {
     assert!(url.contains("X-Amz-Date=20300102T03"), "{url}");
 }
 
+fn redirect() -> HttpAnswer {
+    let mut answer = HttpAnswer { status: 301, ..HttpAnswer::default() };
+    answer.headers.insert("x-amz-bucket-region", "eu-north-1".parse().unwrap());
+    answer
+}
+
+/// At AWS a region has an endpoint of its own.
+#[test]
+fn g06_a_redirect_is_followed_by_the_next_attempt_unless_the_endpoint_was_named() {
+    let keys = Keys::new("A", "S");
+    let session = Session::open(S3Options::new("logs", "us-east-1", keys)).unwrap();
+    let signer = session.signer(soon()).unwrap();
+    for attempt in 0..2 {
+        let fault = session.read(&stat(), &redirect()).unwrap_err();
+        assert_eq!(fault.refusal(), Some(&RefusalKind::Throttled(None)), "{attempt}: of two that were under way");
+        assert!(fault.to_string().contains("eu-north-1"), "{fault}");
+    }
+    let url = session.sign(&stat(), &signer).unwrap().url;
+    assert!(url.starts_with("https://logs.s3.eu-north-1.amazonaws.com/a?"), "{url}");
+    assert!(url.contains("%2Feu-north-1%2Fs3%2F"), "{url}");
+
+    let named = self::session();
+    let fault = named.read(&stat(), &redirect()).unwrap_err();
+    assert_eq!(fault.refusal(), Some(&RefusalKind::Invalid));
+    assert!(fault.to_string().contains("eu-north-1"), "{fault}");
+}
+
+#[test]
+fn g06_a_region_that_can_be_no_part_of_a_host_name_is_only_shown() {
+    let session = Session::open(S3Options::new("logs", "us-east-1", Keys::new("A", "S"))).unwrap();
+    let mut answer = redirect();
+    answer.headers.insert("x-amz-bucket-region", "evil.example/".parse().unwrap());
+    assert_eq!(session.read(&stat(), &answer).unwrap_err().refusal(), Some(&RefusalKind::Invalid));
+}
+
 #[test]
 fn a_request_that_is_none_gets_no_signature() {
     let session = session();
