@@ -4,6 +4,7 @@ use bucketlog_core::boundary::Fault;
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use reqwest::{Body, Client, Error, Method, Response, redirect, retry};
+use rustls::{ClientConfig, RootCertStore};
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::future::Future;
@@ -32,8 +33,8 @@ impl Wire {
             .referer(false)
             .connect_timeout(timeouts.connect)
             .pool_max_idle_per_host(timeouts.idle_connections)
-            .user_agent(concat!("bucketlog/", env!("CARGO_PKG_VERSION")));
-        let builder = if tls { builder.tls_backend_preconfigured(trusting_the_system()) } else { builder };
+            .user_agent(concat!("bucketlog/", env!("CARGO_PKG_VERSION")))
+            .tls_backend_preconfigured(trusting(if tls { system_roots() } else { RootCertStore::empty() }));
         Self { client: builder.build().map_err(|error| why(&error)), timeouts }
     }
 
@@ -117,11 +118,15 @@ fn why(error: &Error) -> String {
 }
 
 /// Roots of the operating system, or of `SSL_CERT_FILE`: an installation of one's own may have its own authority.
-fn trusting_the_system() -> rustls::ClientConfig {
-    let mut roots = rustls::RootCertStore::empty();
+fn system_roots() -> RootCertStore {
+    let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    roots
+}
+
+fn trusting(roots: RootCertStore) -> ClientConfig {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     config.expect("ring speaks TLS 1.2 and 1.3").with_root_certificates(roots).with_no_client_auth()
 }
 
