@@ -87,6 +87,8 @@ mod switch {
         "a read gives a record twice",
         "heads of one generation are not compared",
         "Retry-After is ignored",
+        "a deleted head is created again",
+        "the budget of tries ends at the first",
     ];
 
     /// Switches one variant on for this thread, and every other one off; an empty name switches all off.

@@ -107,6 +107,8 @@ named! {
         RivalTrim = "rival-trim",
         /// An operator puts the previous head back.
         Restore = "restore",
+        /// An operator deletes the head.
+        Delete = "delete-head",
     }
 
     /// The kind of a request.

@@ -36,6 +36,13 @@ pub const ROWS: &[&str] = &[
     "create found its key taken",
     "aborted in doubt",
     "older head refused",
+    "head gone",
+    "head gone, commit in doubt",
+    "a reader is told that the head is gone",
+    "budget spent",
+    "budget spent, commit in doubt",
+    "races lost",
+    "a read ran out of time",
     "late request landed",
     "late request refused",
 ];

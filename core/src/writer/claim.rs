@@ -94,13 +94,15 @@ impl Writer {
             Err(HeadRead::Failed(fault)) => return self.claim_again(now, "reading", fault, |at| Step::Read { at }),
             Err(HeadRead::Unusable(cause)) => return self.halt(cause),
         };
+        if found.is_none() && self.seen_generation.is_some() && !mutant("a deleted head is created again") {
+            return self.halt(self.head_gone());
+        }
         let Some(claim) = self.claim.as_mut() else { return };
         let Some(candidate) = claim.candidate.take() else { return self.rebuild_claim(now, found) };
         match &found {
             Some((head, token)) if owns(head, &candidate.head) => {
                 self.won(head.clone(), token.clone(), candidate.token);
             }
-            None if candidate.token.is_some() => self.halt(self.head_gone()),
             _ if candidate.token.as_ref() == found.as_ref().map(|(_, token)| token) => {
                 claim.candidate = Some(candidate);
                 let fault = Fault::indeterminate("the claim is not in the head yet");
@@ -115,7 +117,7 @@ impl Writer {
     fn claim_lost(&mut self, now: Now, epoch: Epoch, writer: WriterId) {
         let Some(claim) = self.claim.as_mut() else { return };
         let attempts = claim.rounds;
-        if attempts >= self.options.claim_attempts {
+        if attempts >= self.options.claim_attempts || mutant("the budget of tries ends at the first") {
             return self.halt(HaltCause::Contended { epoch, writer, attempts });
         }
         let lost = Fault::refused(RefusalKind::Precondition, "another writer claimed the head first");
@@ -163,7 +165,7 @@ impl Writer {
             // The head must be read: for the version the store did not tell, or for who owns it now.
             Ok(SwapReply { version: None }) => {
                 claim.step = Step::Read { at: now.mono };
-                let won = claim.candidate.as_ref().map_or_else(Default::default, |candidate| candidate.head.generation);
+                let won = claim.candidate.as_ref().map(|candidate| candidate.head.generation);
                 if !mutant("a claim won without a version is not remembered") {
                     self.seen_generation = self.seen_generation.max(won);
                 }

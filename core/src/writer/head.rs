@@ -55,11 +55,13 @@ impl Writer {
         let corrupt = |error: FormatError| HaltCause::Corrupt { key: self.head_name(), error };
         let head = Head::decode(body).map_err(corrupt)?;
         head.check_identity(self.keys.identity()).map_err(corrupt)?;
-        if head.generation < self.seen_generation && !mutant("an older head is accepted") {
-            let (seen, found) = (self.seen_generation, head.generation);
-            return Err(HaltCause::HeadRolledBack { key: self.head_name(), seen, found });
+        if let Some(seen) = self.seen_generation
+            && head.generation < seen
+            && !mutant("an older head is accepted")
+        {
+            return Err(HaltCause::HeadRolledBack { key: self.head_name(), seen, found: head.generation });
         }
-        self.seen_generation = head.generation;
+        self.seen_generation = Some(head.generation);
         Ok(head)
     }
 

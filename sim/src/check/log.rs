@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Who changed the head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Author {
-    /// A writer, and the highest generation it has been told of.
-    Writer(WriterId, Generation),
+    /// A writer, and the highest generation it has been told of, if it has been told of any.
+    Writer(WriterId, Option<Generation>),
     /// An operator, or a rival that is not simulated step by step.
     Outsider,
 }
@@ -45,6 +45,11 @@ pub struct Log {
     /// Records of which a writer said that they are not committed and never will be.
     never: BTreeSet<Value>,
     restored: bool,
+    /// What was committed when the head was deleted.
+    buried: BTreeSet<Value>,
+    deleted: bool,
+    /// Times that the head changed, by whosoever's hand.
+    moves: u32,
 }
 
 impl Log {
@@ -78,6 +83,24 @@ impl Log {
         self.restored
     }
 
+    /// Whether the head was ever deleted.
+    #[must_use]
+    pub fn was_deleted(&self) -> bool {
+        self.deleted
+    }
+
+    /// Whether an operator ever replaced or deleted the head: then two histories have been told.
+    #[must_use]
+    pub fn was_tampered_with(&self) -> bool {
+        self.restored || self.deleted
+    }
+
+    /// Times that the head changed.
+    #[must_use]
+    pub fn moves(&self) -> u32 {
+        self.moves
+    }
+
     /// The record at a position.
     #[must_use]
     pub fn record(&self, lsn: Lsn) -> Option<Value> {
@@ -108,6 +131,9 @@ impl Log {
     /// A writer says that a record is not committed and never will be.
     pub(crate) fn never(&mut self, value: Value) -> Result<(), Violation> {
         ensure(self.place(value).is_none(), "what is called not committed is not in the log", || value)?;
+        // Who meets a log that somebody began anew can't know what the old one held.
+        let is_buried = self.head.is_none() && self.buried.contains(&value);
+        ensure(!is_buried, "what went with a deleted head is not called not committed", || value)?;
         self.never.insert(value);
         Ok(())
     }
@@ -119,6 +145,10 @@ impl Log {
             return Ok(());
         }
         let head = Head::decode(bytes).map_err(|error| Violation::new("the head is sound", error))?;
+        self.moves += 1;
+        if let (None, Author::Writer(by, seen)) = (&self.head, author) {
+            ensure(seen.is_none(), "nobody creates a head again that it has seen", || by)?;
+        }
         let before = self.head.take().unwrap_or_else(|| Head::initial(head.identity, head.layout, Lsn(0)));
         Self::check_order(&before, &head, author)?;
         if head.writer_epoch == before.writer_epoch {
@@ -137,10 +167,10 @@ impl Log {
         ensure(new > old, "generations grow", || format!("{old} was followed by {new}"))?;
         ensure(head.oldest_lsn >= before.oldest_lsn, "retention only moves forward", || head.oldest_lsn)?;
         match author {
-            Author::Writer(_, seen) => ensure(new > seen, "who saw a newer head refuses an older one", || {
+            Author::Writer(_, Some(seen)) => ensure(new > seen, "who saw a newer head refuses an older one", || {
                 format!("generation {seen} was seen, yet {new} was written")
             }),
-            Author::Outsider => Ok(()),
+            Author::Writer(_, None) | Author::Outsider => Ok(()),
         }
     }
 
@@ -192,10 +222,24 @@ impl Log {
         Ok(())
     }
 
+    /// An operator copied the head onto itself.
+    pub(crate) fn touched(&mut self) {
+        self.moves += 1;
+    }
+
+    /// An operator deleted the head: nothing is in the log any more.
+    pub(crate) fn deleted(&mut self) {
+        let buried = std::mem::take(&mut self.places).into_keys();
+        let buried = self.buried.iter().copied().chain(buried).collect();
+        let (never, moves) = (std::mem::take(&mut self.never), self.moves + 1);
+        *self = Self { never, restored: self.restored, buried, deleted: true, moves, ..Self::default() };
+    }
+
     /// An operator put an older head back: what came after it never was.
     pub(crate) fn restored(&mut self, bytes: Bytes) -> Result<Generation, Violation> {
         let head = Head::decode(&bytes).map_err(|error| Violation::new("the head is sound", error))?;
         let generation = head.generation;
+        self.moves += 1;
         let end = usize::try_from(head.next_lsn.0).unwrap_or(usize::MAX);
         self.records.truncate(end);
         self.hashes.truncate(end);

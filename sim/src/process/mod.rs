@@ -8,6 +8,7 @@ use crate::action::{Call, Kind};
 use crate::check::Violation;
 use crate::check::log::Log;
 use crate::news::News;
+use crate::setup::Setup;
 use bucketlog_core::boundary::{Command, Completion, Machine, MonoTime, Now};
 use bucketlog_core::ids::{Generation, WriterId};
 use bucketlog_core::writer::Status;
@@ -24,7 +25,25 @@ pub struct Excuses {
     /// An older head was put back after it had seen a newer one.
     pub estranged: bool,
     /// Highest generation that it was told of.
-    pub seen: Generation,
+    pub seen: Option<Generation>,
+    /// Where budgets end: what kept it from what it asked for.
+    pub hardship: Hardship,
+}
+
+/// What kept a process from what it asked for; a budget that ends without enough of it ended for no reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Hardship {
+    /// Requests refused, lost or unanswered.
+    pub times: u32,
+    /// The first.
+    pub since: Option<MonoTime>,
+}
+
+impl Hardship {
+    pub(crate) fn add(&mut self, now: MonoTime) {
+        self.times += 1;
+        self.since.get_or_insert(now);
+    }
 }
 
 /// What a process may look at and add to.
@@ -35,6 +54,7 @@ pub(crate) struct Context<'a> {
     pub(crate) log: &'a mut Log,
     pub(crate) news: &'a mut Vec<News>,
     pub(crate) excuses: Excuses,
+    pub(crate) setup: Setup,
 }
 
 /// A process.

@@ -4,7 +4,7 @@ use crate::action::Call;
 use crate::check::{Violation, ensure};
 use crate::news::News;
 use crate::value::Value;
-use bucketlog_core::boundary::{Command, Machine};
+use bucketlog_core::boundary::{Command, Machine, MonoTime};
 use bucketlog_core::format::keys::LogKeys;
 use bucketlog_core::ids::{Generation, Lsn};
 use bucketlog_core::reader::{
@@ -40,6 +40,9 @@ struct Asked {
     tail: Lsn,
     /// Newest head that the reader had shown when the call was made.
     newest: (Generation, Lsn),
+    /// There was no head when the call was made.
+    is_headless: bool,
+    at: MonoTime,
 }
 
 impl ReaderProcess {
@@ -69,7 +72,9 @@ impl ReaderProcess {
         };
         let (from, tail) = (self.cursor, context.log.next_lsn());
         let call = self.machine.read(from, ReadLimit::records(RECORDS), freshness);
-        self.calls.push(Asked { call, number: self.asked, from, freshness, tail, newest: self.newest });
+        let (is_headless, at) = (context.log.head().is_none(), context.now.mono);
+        let (number, newest) = (self.asked, self.newest);
+        self.calls.push(Asked { call, number, from, freshness, tail, newest, is_headless, at });
         self.asked += 1;
         context.news.push(News::Asked { site: context.site });
     }
@@ -103,9 +108,13 @@ impl ReaderProcess {
         ensure(end <= tail || end == from, "a read never passes the head", || end)?;
         if !context.excuses.estranged {
             ensure(tail <= context.log.next_lsn(), "a reader sees only what is committed", || tail)?;
-            let is_fresh = asked.freshness != Freshness::Latest || tail >= asked.tail || context.log.was_restored();
-            ensure(is_fresh, "a latest read sees all that was committed before it", || tail)?;
+            let is_fresh = asked.freshness != Freshness::Latest || tail >= asked.tail;
+            let is_true = is_fresh || context.log.was_tampered_with();
+            ensure(is_true, "a latest read sees all that was committed before it", || tail)?;
         }
+        let is_gone = asked.is_headless && context.log.head().is_none() && asked.newest.0 > Generation(0);
+        let is_told = asked.freshness != Freshness::Latest || !is_gone;
+        ensure(is_told, "a reader that knows a head says that it is gone", || generation)?;
         let mut hash = self.hash.filter(|_| from == self.cursor);
         for (expected, (lsn, record)) in (from.0..).map(Lsn).zip(&batch.records) {
             let value = Value::decode(&record.value);
@@ -137,10 +146,18 @@ impl ReaderProcess {
                 (self.cursor, self.hash) = (self.cursor.max(*oldest), None);
                 // A head that was put back may begin earlier than the one that the reader saw.
                 let has_begun_there = context.log.head().is_some_and(|head| *oldest <= head.oldest_lsn);
-                asked.from < *oldest && (has_begun_there || context.log.was_restored())
+                asked.from < *oldest && (has_begun_there || context.log.was_tampered_with())
+            }
+            ReadError::HeadGone { .. } => {
+                context.news.push(News::Rule("a reader is told that the head is gone"));
+                context.log.was_deleted()
+            }
+            ReadError::Unreachable { .. } => {
+                context.news.push(News::Rule("a read ran out of time"));
+                context.now.mono.since(asked.at) >= context.setup.reader().budget
             }
             ReadError::Corrupt { .. } => context.excuses.damage,
-            ReadError::RolledBack { .. } => context.log.was_restored(),
+            ReadError::RolledBack { .. } => context.log.was_tampered_with(),
             _ => false,
         };
         ensure(is_true, "a read fails for a reason", || error)

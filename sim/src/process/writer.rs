@@ -1,10 +1,11 @@
 //! A program that appends through the shipped writer, and holds it to its word.
-use super::{Context, Excuses};
+use super::{Context, Excuses, Hardship};
 use crate::action::{Call, Kind};
 use crate::check::{Violation, ensure};
 use crate::news::News;
 use crate::value::Value;
 use bucketlog_core::boundary::{Command, Machine, SwapCondition};
+use bucketlog_core::format::catalog::Head;
 use bucketlog_core::format::keys::LogKeys;
 use bucketlog_core::format::segment::Record;
 use bucketlog_core::ids::{Epoch, Lsn};
@@ -28,10 +29,12 @@ pub(crate) struct WriterProcess {
     /// It began to take over from itself.
     is_renewing: bool,
     epoch: Epoch,
+    /// Changes of the head before the writer began.
+    moves_before: u32,
 }
 
 impl WriterProcess {
-    pub(crate) fn open(keys: LogKeys, options: WriterOptions, site: u8) -> Result<Self, Violation> {
+    pub(crate) fn open(keys: LogKeys, options: WriterOptions, site: u8, moves_before: u32) -> Result<Self, Violation> {
         let machine = Writer::open(keys, options, [site + 1; 32]);
         Ok(Self {
             machine: machine.map_err(|error| Violation::new("the writer's options are valid", error))?,
@@ -42,6 +45,7 @@ impl WriterProcess {
             answered: None,
             is_renewing: false,
             epoch: Epoch(0),
+            moves_before,
         })
     }
 
@@ -223,7 +227,13 @@ impl WriterProcess {
         context.news.push(News::Halted { site: context.site, cause: cause.clone(), proven, maybe, accepted });
         self.check_cause(cause, context)?;
         ensure(proven == self.acked, "all that is proven was reported", || proven)?;
-        ensure(maybe == proven || context.excuses.doubt, "no doubt without a cause", || halted)?;
+        let is_gone = matches!(cause, HaltCause::HeadGone { .. });
+        ensure(maybe == proven || context.excuses.doubt || is_gone, "no doubt without a cause", || halted)?;
+        ensure(
+            !is_gone || maybe >= self.proposed_end(),
+            "what is proposed to a head that is gone is in doubt",
+            || halted,
+        )?;
         ensure(proven <= maybe && maybe <= accepted, "the bounds of a halt are in order", || halted)?;
         let end = Lsn(self.acked.0 + self.pending.len() as u64);
         ensure(accepted == end, "a halt accounts for every record", || halted)?;
@@ -240,6 +250,12 @@ impl WriterProcess {
         Ok(())
     }
 
+    /// End of what the last swap proposed, whatever became of it.
+    fn proposed_end(&self) -> Lsn {
+        let head = self.last_swap.as_ref().filter(|_| self.epoch > Epoch(0)).map(|(body, _)| Head::decode(body));
+        head.and_then(Result::ok).map_or(Lsn(0), |head| head.next_lsn)
+    }
+
     /// Nobody stops without a reason.
     fn check_cause(&self, cause: &HaltCause, context: &Context<'_>) -> Result<(), Violation> {
         let excuses = context.excuses;
@@ -247,17 +263,26 @@ impl WriterProcess {
             HaltCause::Superseded { epoch, writer } | HaltCause::Contended { epoch, writer, .. } => {
                 let is_rival = *writer != self.machine.writer_id();
                 let owns = context.log.claim(*epoch).is_some_and(|claim| claim.writer == *writer);
-                is_rival && (owns || context.log.was_restored())
+                is_rival && (owns || context.log.was_tampered_with()) && self.has_lost_enough(cause, context)
             }
+            HaltCause::HeadGone { .. } => context.log.was_deleted(),
+            HaltCause::Unreachable { attempts, .. } => has_failed_enough(*attempts, context),
             HaltCause::Aborted => true,
             HaltCause::RetentionPassed { oldest } => {
                 context.log.head().is_some_and(|head| head.oldest_lsn >= *oldest && *oldest > self.acked)
             }
             HaltCause::Corrupt { .. } | HaltCause::KeyCollision { .. } => excuses.damage,
-            HaltCause::HeadRolledBack { .. } => context.log.was_restored(),
+            HaltCause::HeadRolledBack { .. } => context.log.was_tampered_with(),
             _ => false,
         };
         ensure(is_true, "nobody halts without a reason", || cause)
+    }
+
+    /// Every race that a claim loses is won by somebody, who changes the head.
+    fn has_lost_enough(&self, cause: &HaltCause, context: &Context<'_>) -> bool {
+        let HaltCause::Contended { attempts, .. } = cause else { return true };
+        let allowed = context.setup.writer().claim_attempts;
+        *attempts >= allowed && context.log.moves() - self.moves_before >= *attempts
     }
 
     pub(super) fn check_rest(&self, excuses: Excuses) -> Result<(), Violation> {
@@ -278,6 +303,14 @@ impl WriterProcess {
     }
 }
 
+/// Whether things went wrong for as long, and as often, as a writer says that gives up. A swap without a clear answer
+/// counts twice for it: when it gets none, and when the head turns out to be unchanged.
+fn has_failed_enough(attempts: u32, context: &Context<'_>) -> bool {
+    let Hardship { times, since } = context.excuses.hardship;
+    let budget = context.setup.writer().budget;
+    2 * times >= attempts && since.is_some_and(|since| context.now.mono.since(since) >= budget)
+}
+
 /// The row of the rule book behind a halt.
 fn rule_of(halted: &Halted, has_committed: bool, excuses: Excuses) -> Option<&'static str> {
     Some(match halted.cause {
@@ -286,6 +319,11 @@ fn rule_of(halted: &Halted, has_committed: bool, excuses: Excuses) -> Option<&'s
         HaltCause::Superseded { .. } => "superseded without a doubt",
         HaltCause::RetentionPassed { .. } => "retention passed",
         HaltCause::HeadRolledBack { .. } => "older head refused",
+        HaltCause::HeadGone { .. } if halted.maybe > halted.proven => "head gone, commit in doubt",
+        HaltCause::HeadGone { .. } => "head gone",
+        HaltCause::Unreachable { .. } if halted.maybe > halted.proven => "budget spent, commit in doubt",
+        HaltCause::Unreachable { .. } => "budget spent",
+        HaltCause::Contended { .. } => "races lost",
         HaltCause::Aborted if halted.maybe > halted.proven => "aborted in doubt",
         _ => return None,
     })

@@ -46,7 +46,7 @@ impl World {
         for subject in (0..).take(self.strays.len()) {
             offer(Action::Turn { turn: Turn::Land, subject }, Knob::Turn(Turn::Land));
         }
-        for turn in [Turn::StartWriter, Turn::StartReader, Turn::Touch, Turn::RivalTrim, Turn::Restore] {
+        for turn in [Turn::StartWriter, Turn::StartReader, Turn::Touch, Turn::RivalTrim, Turn::Restore, Turn::Delete] {
             if self.may_turn(turn, 0) {
                 offer(Action::Turn { turn, subject: 0 }, Knob::Turn(turn));
             }
@@ -96,6 +96,11 @@ impl World {
             Turn::Thaw => site.is_some_and(|site| site.frozen),
             Turn::Touch => self.setup.versions == Versions::Unique && self.log.head().is_some(),
             Turn::RivalTrim => self.rivals < MAX_RIVALS && self.log.head().is_some(),
+            // As for a restored head; and once is enough.
+            Turn::Delete => {
+                let is_unique = self.setup.versions == Versions::Unique;
+                is_unique && !self.log.was_deleted() && self.log.head().is_some()
+            }
             // Content-hash versions would revive tokens that are dead by now; nobody can guard against that.
             Turn::Restore => {
                 let is_unique = self.setup.versions == Versions::Unique;
