@@ -89,6 +89,13 @@ mod switch {
         "Retry-After is ignored",
         "a deleted head is created again",
         "the budget of tries ends at the first",
+        "a 412 is a head of ours",
+        "an initialiser that gives up has no doubt",
+        "an initialiser creates a deleted head again",
+        "every head that is found was created by this call",
+        "a fetch trusts the head it has",
+        "fetch returns the neighbour",
+        "a search by time ends one block early",
     ];
 
     /// Switches one variant on for this thread, and every other one off; an empty name switches all off.

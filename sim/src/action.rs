@@ -51,6 +51,12 @@ named! {
         Latest = "latest",
         /// A reader reads on under whatever head it has.
         Cached = "cached",
+        /// A reader fetches one record, near or beyond the ends of the log.
+        Fetch = "fetch",
+        /// A reader looks up the first record at or after a time.
+        FindTime = "find-time",
+        /// A reader reads from the first record at or after a time.
+        ReadTime = "read-time",
     }
 
     /// What becomes of a request.
@@ -91,6 +97,8 @@ named! {
         StartWriter = "start-writer",
         /// A reader starts.
         StartReader = "start-reader",
+        /// Somebody begins to create the partition at a chosen LSN.
+        StartInitializer = "start-initializer",
         /// A process dies; its requests go astray.
         Crash = "crash",
         /// A process stands still.

@@ -168,8 +168,9 @@ impl Weights {
     pub fn calm() -> Self {
         let mut weights = Self { calls: [0; Call::ALL.len()], hows: [0; How::ALL.len()], turns: [0; Turn::ALL.len()] };
         let calls = [(Call::Append, 8), (Call::Batch, 3), (Call::Cut, 8), (Call::Want, 3)];
-        let reads = [(Call::Read, 2), (Call::Latest, 1), (Call::Cached, 1)];
-        for (call, weight) in calls.into_iter().chain(reads) {
+        let reads = [(Call::Read, 4), (Call::Latest, 2), (Call::Cached, 2)];
+        let lookups = [(Call::Fetch, 1), (Call::FindTime, 1), (Call::ReadTime, 1)];
+        for (call, weight) in calls.into_iter().chain(reads).chain(lookups) {
             weights.set(Knob::Call(call), weight);
         }
         weights.set(Knob::How(How::Done), 40);

@@ -43,6 +43,15 @@ pub const ROWS: &[&str] = &[
     "budget spent, commit in doubt",
     "races lost",
     "a read ran out of time",
+    "initialised",
+    "found initialised",
+    "an initialiser gave up",
+    "fetched",
+    "fetch of what has expired",
+    "fetch of what is not yet written",
+    "found by time",
+    "no record so late",
+    "read from a time",
     "late request landed",
     "late request refused",
 ];
@@ -76,6 +85,10 @@ impl Stats {
                 News::Asked { .. } => "read asked",
                 News::Read { .. } => "read answered",
                 News::ReadFailed { .. } => "read failed",
+                News::Found { .. } => "record looked up",
+                News::Initializing { .. } => "initialiser went on",
+                News::Initialized { .. } => "initialiser done",
+                News::InitializeFailed { .. } => "initialiser failed",
             };
             *self.events.entry(event).or_default() += 1;
         }

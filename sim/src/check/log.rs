@@ -7,7 +7,7 @@ use crate::store::Store;
 use crate::value::Value;
 use bucketlog_core::format::catalog::{Head, SegmentEntry};
 use bucketlog_core::format::keys::LogKeys;
-use bucketlog_core::ids::{Epoch, Generation, Lsn, WriterId};
+use bucketlog_core::ids::{Epoch, Generation, Lsn, TimestampMs, WriterId};
 use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,6 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub enum Author {
     /// A writer, and the highest generation it has been told of, if it has been told of any.
     Writer(WriterId, Option<Generation>),
+    /// An initialiser, and the highest generation it has been told of, if it has been told of any.
+    Initializer(Option<Generation>),
     /// An operator, or a rival that is not simulated step by step.
     Outsider,
 }
@@ -37,13 +39,19 @@ pub struct Log {
     /// The head's state before its last change.
     previous: Option<Bytes>,
     segments: Vec<SegmentEntry>,
+    /// Where the log begins.
+    base: Lsn,
     records: Vec<Value>,
+    /// Their timestamps, which never go back.
+    times: Vec<TimestampMs>,
     /// Chained hash of the first `n` records.
     hashes: Vec<u64>,
     places: BTreeMap<Value, Lsn>,
     claims: BTreeMap<Epoch, Claim>,
     /// Records of which a writer said that they are not committed and never will be.
     never: BTreeSet<Value>,
+    /// Beginnings of which an initialiser said that they are none and never will be.
+    never_begun: BTreeSet<Lsn>,
     restored: bool,
     /// What was committed when the head was deleted.
     buried: BTreeSet<Value>,
@@ -56,7 +64,7 @@ impl Log {
     /// The end of what is committed.
     #[must_use]
     pub fn next_lsn(&self) -> Lsn {
-        Lsn(self.records.len() as u64)
+        Lsn(self.base.0 + self.records.len() as u64)
     }
 
     /// The head now in the store.
@@ -104,7 +112,23 @@ impl Log {
     /// The record at a position.
     #[must_use]
     pub fn record(&self, lsn: Lsn) -> Option<Value> {
-        self.records.get(usize::try_from(lsn.0).ok()?).copied()
+        self.records.get(self.position(lsn)?).copied()
+    }
+
+    /// The first record at or after a time, whether retention has passed it or not.
+    #[must_use]
+    pub fn find_time(&self, time: TimestampMs) -> Lsn {
+        Lsn(self.base.0 + self.times.partition_point(|found| *found < time) as u64)
+    }
+
+    /// The timestamp of the record at a position.
+    #[must_use]
+    pub fn time(&self, lsn: Lsn) -> Option<TimestampMs> {
+        self.times.get(self.position(lsn)?).copied()
+    }
+
+    fn position(&self, lsn: Lsn) -> Option<usize> {
+        usize::try_from(lsn.0.checked_sub(self.base.0)?).ok()
     }
 
     /// Where a record was committed.
@@ -122,9 +146,9 @@ impl Log {
     /// Chained hash of the records below a position.
     #[must_use]
     pub fn hash_at(&self, lsn: Lsn) -> Option<u64> {
-        match lsn.0.checked_sub(1) {
+        match self.position(lsn)?.checked_sub(1) {
             None => Some(0),
-            Some(last) => self.hashes.get(usize::try_from(last).ok()?).copied(),
+            Some(last) => self.hashes.get(last).copied(),
         }
     }
 
@@ -138,6 +162,14 @@ impl Log {
         Ok(())
     }
 
+    /// An initialiser says that its head is not there and never will be.
+    pub(crate) fn never_begins(&mut self, lsn: Lsn) -> Result<(), Violation> {
+        let has_begun = self.head.is_some() && self.base == lsn;
+        ensure(!has_begun, "what is called not created is not there", || lsn)?;
+        self.never_begun.insert(lsn);
+        Ok(())
+    }
+
     /// The head in the store changed.
     pub(crate) fn changed(&mut self, store: &Store, keys: &LogKeys, author: Author) -> Result<(), Violation> {
         let (bytes, _) = store.object(keys.head()).ok_or_else(|| Violation::new("the head stays", "it is gone"))?;
@@ -146,8 +178,11 @@ impl Log {
         }
         let head = Head::decode(bytes).map_err(|error| Violation::new("the head is sound", error))?;
         self.moves += 1;
-        if let (None, Author::Writer(by, seen)) = (&self.head, author) {
-            ensure(seen.is_none(), "nobody creates a head again that it has seen", || by)?;
+        if self.head.is_none() {
+            Self::check_birth(&head, author)?;
+        }
+        if self.head.is_none() && head.writer_epoch == Epoch(0) {
+            return self.take_birth(head, bytes.clone());
         }
         let before = self.head.take().unwrap_or_else(|| Head::initial(head.identity, head.layout, Lsn(0)));
         Self::check_order(&before, &head, author)?;
@@ -162,11 +197,33 @@ impl Log {
         Ok(())
     }
 
+    fn check_birth(head: &Head, author: Author) -> Result<(), Violation> {
+        let seen = match author {
+            Author::Writer(_, seen) | Author::Initializer(seen) => seen,
+            Author::Outsider => None,
+        };
+        ensure(seen.is_none(), "nobody creates a head again that it has seen", || head.next_lsn)?;
+        let is_initializer = matches!(author, Author::Initializer(_));
+        let is_new = head.writer_epoch == Epoch(0);
+        ensure(is_initializer == is_new, "writers claim, initialisers create", || head.writer_epoch)
+    }
+
+    /// An initialiser created the head.
+    fn take_birth(&mut self, head: Head, bytes: Bytes) -> Result<(), Violation> {
+        let expected = Head::initial(head.identity, head.layout, head.next_lsn);
+        ensure(head == expected, "a new head is empty", || format!("{head:?}"))?;
+        let is_denied = self.never_begun.contains(&head.next_lsn);
+        ensure(!is_denied, "what was called not created never appears", || head.next_lsn)?;
+        (self.base, self.head, self.bytes) = (head.next_lsn, Some(head), bytes);
+        Ok(())
+    }
+
     fn check_order(before: &Head, head: &Head, author: Author) -> Result<(), Violation> {
         let (old, new) = (before.generation, head.generation);
         ensure(new > old, "generations grow", || format!("{old} was followed by {new}"))?;
         ensure(head.oldest_lsn >= before.oldest_lsn, "retention only moves forward", || head.oldest_lsn)?;
         match author {
+            Author::Initializer(_) => Err(Violation::new("an initialiser changes no head", new)),
             Author::Writer(_, Some(seen)) => ensure(new > seen, "who saw a newer head refuses an older one", || {
                 format!("generation {seen} was seen, yet {new} was written")
             }),
@@ -201,16 +258,17 @@ impl Log {
         while self.next_lsn() < tree.head.next_lsn {
             let entry = tree.find(self.next_lsn())?;
             ensure(entry.base_lsn == self.next_lsn(), "LSNs are dense", || format!("{entry:?}"))?;
-            for value in tree.records(&entry, false)? {
-                self.take_record(value)?;
+            for (value, time) in tree.records(&entry, false)? {
+                self.take_record(value, time)?;
             }
             self.segments.push(entry);
         }
         Ok(())
     }
 
-    fn take_record(&mut self, value: Value) -> Result<(), Violation> {
+    fn take_record(&mut self, value: Value, time: TimestampMs) -> Result<(), Violation> {
         let lsn = self.next_lsn();
+        ensure(self.times.last().is_none_or(|last| *last <= time), "timestamps never go back", || lsn)?;
         if let Some(first) = self.places.insert(value, lsn) {
             return Err(Violation::new("nothing is committed twice", format!("{value} at {first} and at {lsn}")));
         }
@@ -219,6 +277,7 @@ impl Log {
         })?;
         self.hashes.push(value.chain(self.hashes.last().copied().unwrap_or(0)));
         self.records.push(value);
+        self.times.push(time);
         Ok(())
     }
 
@@ -231,8 +290,16 @@ impl Log {
     pub(crate) fn deleted(&mut self) {
         let buried = std::mem::take(&mut self.places).into_keys();
         let buried = self.buried.iter().copied().chain(buried).collect();
-        let (never, moves) = (std::mem::take(&mut self.never), self.moves + 1);
-        *self = Self { never, restored: self.restored, buried, deleted: true, moves, ..Self::default() };
+        let before = std::mem::take(self);
+        *self = Self {
+            never: before.never,
+            never_begun: before.never_begun,
+            restored: before.restored,
+            moves: before.moves + 1,
+            buried,
+            deleted: true,
+            ..Self::default()
+        };
     }
 
     /// An operator put an older head back: what came after it never was.
@@ -240,8 +307,9 @@ impl Log {
         let head = Head::decode(&bytes).map_err(|error| Violation::new("the head is sound", error))?;
         let generation = head.generation;
         self.moves += 1;
-        let end = usize::try_from(head.next_lsn.0).unwrap_or(usize::MAX);
+        let end = self.position(head.next_lsn).unwrap_or(0);
         self.records.truncate(end);
+        self.times.truncate(end);
         self.hashes.truncate(end);
         self.segments.retain(|segment| segment.last_lsn < head.next_lsn);
         self.places.retain(|_, lsn| *lsn < head.next_lsn);
@@ -262,8 +330,11 @@ impl Log {
         ensure(begin <= head.oldest_lsn, "LSNs are dense", || format!("the log begins at {begin}"))?;
         for segment in &segments {
             for (lsn, value) in (segment.base_lsn.0..).zip(tree.records(segment, true)?) {
-                let known = self.record(Lsn(lsn));
-                ensure(known == Some(value), "no committed record is lost or changed", || format!("{value} at {lsn}"))?;
+                let (value, time) = value;
+                let known = self.record(Lsn(lsn)).zip(self.time(Lsn(lsn)));
+                ensure(known == Some((value, time)), "no committed record is lost or changed", || {
+                    format!("{value} at {lsn}")
+                })?;
             }
         }
         Ok(())

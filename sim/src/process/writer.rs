@@ -1,5 +1,5 @@
 //! A program that appends through the shipped writer, and holds it to its word.
-use super::{Context, Excuses, Hardship};
+use super::{Context, Excuses, has_failed_enough};
 use crate::action::{Call, Kind};
 use crate::check::{Violation, ensure};
 use crate::news::News;
@@ -80,7 +80,7 @@ impl WriterProcess {
                 self.machine.close(now);
             }
             Call::Abort => self.machine.abort(),
-            Call::Read | Call::Latest | Call::Cached => {}
+            _ => {}
         }
         Ok(())
     }
@@ -262,11 +262,12 @@ impl WriterProcess {
         let is_true = match cause {
             HaltCause::Superseded { epoch, writer } | HaltCause::Contended { epoch, writer, .. } => {
                 let is_rival = *writer != self.machine.writer_id();
-                let owns = context.log.claim(*epoch).is_some_and(|claim| claim.writer == *writer);
+                // A head that an initialiser made has no owner.
+                let owns = *epoch == Epoch(0) || context.log.claim(*epoch).is_some_and(|claim| claim.writer == *writer);
                 is_rival && (owns || context.log.was_tampered_with()) && self.has_lost_enough(cause, context)
             }
             HaltCause::HeadGone { .. } => context.log.was_deleted(),
-            HaltCause::Unreachable { attempts, .. } => has_failed_enough(*attempts, context),
+            HaltCause::Unreachable { attempts, .. } => has_failed_enough(*attempts, excuses.hardship.since, context),
             HaltCause::Aborted => true,
             HaltCause::RetentionPassed { oldest } => {
                 context.log.head().is_some_and(|head| head.oldest_lsn >= *oldest && *oldest > self.acked)
@@ -301,14 +302,6 @@ impl WriterProcess {
     pub(crate) fn flush(&mut self, context: &Context<'_>) {
         self.machine.flush(context.now);
     }
-}
-
-/// Whether things went wrong for as long, and as often, as a writer says that gives up. A swap without a clear answer
-/// counts twice for it: when it gets none, and when the head turns out to be unchanged.
-fn has_failed_enough(attempts: u32, context: &Context<'_>) -> bool {
-    let Hardship { times, since } = context.excuses.hardship;
-    let budget = context.setup.writer().budget;
-    2 * times >= attempts && since.is_some_and(|since| context.now.mono.since(since) >= budget)
 }
 
 /// The row of the rule book behind a halt.

@@ -10,6 +10,7 @@ use crate::action::{Action, Kind, Turn};
 use crate::check::log::{Author, Log};
 use crate::check::{Violation, ensure};
 use crate::news::News;
+use crate::process::initializer::InitializerProcess;
 use crate::process::reader::ReaderProcess;
 use crate::process::writer::WriterProcess;
 use crate::process::{Context, Excuses, Role};
@@ -70,7 +71,8 @@ impl Site {
     }
 
     fn author(&self) -> Author {
-        self.writer_id.map_or(Author::Outsider, |writer| Author::Writer(writer, self.excuses.seen))
+        let seen = self.excuses.seen;
+        self.writer_id.map_or(Author::Initializer(seen), |writer| Author::Writer(writer, seen))
     }
 }
 
@@ -185,7 +187,7 @@ impl World {
                 let stray = self.strays.remove(subject.into());
                 self.reach(stray.site, stray.author, &stray.command, true, news)?;
             }
-            Turn::StartWriter | Turn::StartReader => {
+            Turn::StartWriter | Turn::StartReader | Turn::StartInitializer => {
                 let site = self.start(turn)?;
                 self.poll(site, news)?;
             }
@@ -218,6 +220,12 @@ impl World {
         let site = u8::try_from(self.sites.len()).map_err(|error| Violation::new("a world is small", error))?;
         let role = match turn {
             Turn::StartReader => Role::Reader(ReaderProcess::new(self.keys.clone(), self.setup.reader(), site)),
+            Turn::StartInitializer => Role::Initializer(InitializerProcess::begin(
+                &self.keys,
+                self.setup.writer().layout,
+                self.setup.writer().budget,
+                site,
+            )?),
             _ => Role::Writer(WriterProcess::open(self.keys.clone(), self.setup.writer(), site, self.log.moves())?),
         };
         // Clocks have nothing in common: neither their origin nor, within seconds, the time of day.
