@@ -96,6 +96,9 @@ mod switch {
         "a fetch trusts the head it has",
         "fetch returns the neighbour",
         "a search by time ends one block early",
+        "the proof of the store is believed without asking",
+        "commits do not keep their distance",
+        "an old batch waits",
     ];
 
     /// Switches one variant on for this thread, and every other one off; an empty name switches all off.

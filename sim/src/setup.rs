@@ -18,6 +18,9 @@ const WRITER_BUDGET: Duration = Duration::from_secs(1);
 /// Where budgets end: two requests without an answer.
 const READER_BUDGET: Duration = Duration::from_secs(20);
 
+const COMMIT_INTERVAL: Duration = Duration::from_millis(500);
+const MAX_AGE: Duration = Duration::from_secs(1);
+
 /// What is the same for a whole run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Setup {
@@ -64,6 +67,22 @@ impl Setup {
         self.bits(6, 2) != 3
     }
 
+    /// Whether a writer has the store refuse two swaps before it opens; in a quarter of the set-ups.
+    #[must_use]
+    pub fn proves_store(self) -> bool {
+        matches!(self.temper >> 5, 4 | 7)
+    }
+
+    /// Least time between two commits; in a quarter of the set-ups.
+    fn commit_interval(self) -> Duration {
+        if matches!(self.temper >> 5, 5 | 7) { COMMIT_INTERVAL } else { Duration::ZERO }
+    }
+
+    /// Age at which a batch is cut by itself; in a quarter of the set-ups.
+    fn max_age(self) -> Option<Duration> {
+        matches!(self.temper >> 5, 6 | 7).then_some(MAX_AGE)
+    }
+
     /// Races that a claim may lose; bounded in half of the set-ups.
     fn claim_attempts(self) -> u32 {
         match self.temper >> 3 & 3 {
@@ -79,7 +98,11 @@ impl Setup {
         WriterOptions {
             codec: Codec::None,
             block_bytes: 64,
-            batch: BatchPolicy { max_records: if self.bits(0, 1) == 0 { 2 } else { 64 }, ..BatchPolicy::default() },
+            batch: BatchPolicy {
+                max_records: if self.bits(0, 1) == 0 { 2 } else { 64 },
+                max_age: self.max_age(),
+                ..BatchPolicy::default()
+            },
             pending: PendingLimits { max_batches: 2, ..PendingLimits::default() },
             timestamps: if self.bits(1, 1) == 0 { TimestampPolicy::Clamp } else { TimestampPolicy::Reject },
             layout: CatalogLayout { leaf_limit: 2, index_limit: 2, ..CatalogLayout::default() },
@@ -89,6 +112,8 @@ impl Setup {
             self_takeover_after: u32::from(self.bits(4, 2)),
             budget: if self.budgets_end() { WRITER_BUDGET } else { FOR_EVER },
             claim_attempts: self.claim_attempts(),
+            prove_store: self.proves_store(),
+            commit_interval: self.commit_interval(),
             ..WriterOptions::default()
         }
     }

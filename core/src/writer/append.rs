@@ -230,6 +230,9 @@ impl Writer {
     }
 
     fn age_limit(&self) -> Option<MonoTime> {
+        if mutant("an old batch waits") {
+            return None;
+        }
         Some(self.active.as_ref()?.since.after(self.options.batch.max_age?))
     }
 

@@ -40,6 +40,7 @@ pub(super) struct Proof {
     head: Head,
     token: Version,
     condition: SwapCondition,
+    at: MonoTime,
 }
 
 /// A head that names this writer, and the version it would replace; `None` is a key without an object.
@@ -58,7 +59,7 @@ impl Claim {
     pub(super) fn deadline(&self) -> Option<MonoTime> {
         match &self.step {
             Step::Read { at } | Step::Swap { at } => Some(*at),
-            Step::Prove(_) => Some(MonoTime(0)),
+            Step::Prove(proof) => Some(proof.at),
             Step::Reading | Step::Swapping | Step::Proving(_) => None,
         }
     }
@@ -78,13 +79,13 @@ impl Writer {
                 let condition = token.map_or(SwapCondition::Absent, SwapCondition::Matches);
                 Some(self.swap_head(now, Note::ClaimSwap, bytes, condition))
             }
-            Step::Prove(proof) => {
+            Step::Prove(proof) if proof.at <= now.mono => {
                 let proof = proof.clone();
                 let (bytes, condition) = (proof.head.encode(), proof.condition.clone());
                 claim.step = Step::Proving(proof);
                 Some(self.swap_head(now, Note::ClaimProof, bytes, condition))
             }
-            Step::Read { .. } | Step::Swap { .. } | Step::Reading | Step::Swapping | Step::Proving(_) => None,
+            _ => None,
         }
     }
 
@@ -193,9 +194,9 @@ impl Writer {
     /// The head names this writer; `stale` is the version that its claim replaced.
     fn won(&mut self, head: Head, token: Version, stale: Option<Version>) {
         match &mut self.claim {
-            Some(claim) if self.options.prove_store => {
+            Some(claim) if self.options.prove_store && !mutant("the proof of the store is believed without asking") => {
                 let condition = stale.map_or(SwapCondition::Absent, SwapCondition::Matches);
-                claim.step = Step::Prove(Box::new(Proof { head, token, condition }));
+                claim.step = Step::Prove(Box::new(Proof { head, token, condition, at: MonoTime(0) }));
             }
             _ => self.acquired(head, token),
         }
@@ -203,11 +204,15 @@ impl Writer {
 
     /// A store that took a swap with a false condition is not fit. Whatever else it answered proves nothing against it:
     /// a swap that it did not take, or takes later, has a condition that stays false.
-    pub(super) fn claim_proved(&mut self, was_taken: bool) {
+    pub(super) fn claim_proved(&mut self, now: Now, result: &Result<SwapReply, Fault>) {
         let Some(Claim { step: Step::Proving(proof), .. }) = &self.claim else { return };
-        let proof = proof.clone();
-        if was_taken {
+        let mut proof = proof.clone();
+        let Err(fault) = result else {
             return self.halt(HaltCause::ConditionsIgnored { key: self.head_name() });
+        };
+        if let Some(RefusalKind::Throttled(Some(asked))) = fault.refusal() {
+            proof.at = now.mono.after(*asked);
+            self.next_swap = self.next_swap.max(proof.at);
         }
         match (&mut self.claim, &proof.condition) {
             (Some(claim), SwapCondition::Matches(_)) => {

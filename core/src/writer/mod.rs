@@ -295,7 +295,7 @@ impl Writer {
             match note {
                 Note::ClaimRead => self.claim_read(now, answer.to::<Get>()),
                 Note::ClaimSwap => self.claim_swapped(now, answer.to::<Swap>()),
-                Note::ClaimProof => self.claim_proved(answer.to::<Swap>().is_ok()),
+                Note::ClaimProof => self.claim_proved(now, &answer.to::<Swap>()),
                 Note::Encode { serial, block } => self.encoded(now, (serial, block), answer.to::<EncodeBlock>()),
                 Note::Create { serial } => self.created(now, serial, answer.to::<Create>()),
                 Note::Verify { serial } => self.verified(now, serial, answer.to::<Get>()),

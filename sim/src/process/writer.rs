@@ -4,7 +4,7 @@ use crate::action::{Call, Kind};
 use crate::check::{Violation, ensure};
 use crate::news::News;
 use crate::value::Value;
-use bucketlog_core::boundary::{Command, Machine, SwapCondition};
+use bucketlog_core::boundary::{Command, Machine, MonoTime, SwapCondition};
 use bucketlog_core::format::catalog::Head;
 use bucketlog_core::format::keys::LogKeys;
 use bucketlog_core::format::segment::Record;
@@ -14,16 +14,20 @@ use bucketlog_core::writer::{
 };
 use bytes::Bytes;
 use std::collections::VecDeque;
+use std::time::Duration;
 
 /// A writer and what its user knows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct WriterProcess {
     pub(crate) machine: Writer,
-    /// Records accepted and not reported as durable; the first lies at `acked`.
-    pending: VecDeque<Value>,
+    /// Records accepted and not reported as durable, and when they were accepted; the first lies at `acked`.
+    pending: VecDeque<(Value, MonoTime)>,
     acked: Lsn,
     asked: u32,
     last_swap: Option<(Bytes, SwapCondition)>,
+    last_swap_at: MonoTime,
+    /// Records that the user had cut, or that were cut since.
+    cut: Lsn,
     /// What the last answer was for.
     answered: Option<Kind>,
     /// It began to take over from itself.
@@ -42,6 +46,8 @@ impl WriterProcess {
             acked: Lsn(0),
             asked: 0,
             last_swap: None,
+            last_swap_at: MonoTime(0),
+            cut: Lsn(0),
             answered: None,
             is_renewing: false,
             epoch: Epoch(0),
@@ -100,7 +106,7 @@ impl WriterProcess {
                 let expected = Lsn(self.acked.0 + self.pending.len() as u64);
                 ensure(first == expected, "LSNs are given out densely", || format!("{first} for {expected}"))?;
                 for (lsn, value) in (first.0..).map(Lsn).zip(values) {
-                    self.pending.push_back(value);
+                    self.pending.push_back((value, context.now.mono));
                     context.news.push(News::Accepted { site: context.site, lsn, value });
                 }
             }
@@ -122,6 +128,13 @@ impl WriterProcess {
         let Command::Swap(op) = command else { return Ok(()) };
         let (body, condition) = (op.request().body.clone(), op.request().condition.clone());
         let is_opening = *self.machine.status() == Status::Opening;
+        let interval = context.setup.writer().commit_interval;
+        if !is_opening && !interval.is_zero() {
+            let waited = context.now.mono.since(self.last_swap_at);
+            ensure(waited >= interval, "commits keep their distance", || format!("{waited:?}"))?;
+            context.news.push(News::Rule("commit paced"));
+        }
+        self.last_swap_at = context.now.mono;
         let rule = match &self.last_swap {
             Some((last, on)) if *last == body && *on == condition && is_opening => "claim repeated",
             Some(_) if is_opening => "claim rebuilt",
@@ -163,10 +176,26 @@ impl WriterProcess {
             }
         }
         self.answered = None;
+        self.check_age(context)?;
         let Watermarks { accepted, cut, uploaded, committed } = self.machine.watermarks();
         ensure(accepted >= cut && cut >= uploaded && uploaded >= committed, "watermarks are in order", || {
             format!("{accepted} {cut} {uploaded} {committed}")
         })
+    }
+
+    /// Where batches age, an old one is cut as soon as nothing is before it.
+    fn check_age(&mut self, context: &mut Context<'_>) -> Result<(), Violation> {
+        let Some(max_age) = context.setup.writer().batch.max_age else { return Ok(()) };
+        let marks = self.machine.watermarks();
+        let record = |lsn: Lsn| self.pending.get(usize::try_from(lsn.0.checked_sub(self.acked.0)?).ok()?);
+        let age = |lsn| record(lsn).map_or(Duration::ZERO, |(_, at)| context.now.mono.since(*at));
+        if marks.cut > self.cut && age(self.cut) >= max_age {
+            context.news.push(News::Rule("cut by age"));
+        }
+        let is_open = matches!(self.machine.status(), Status::Open { .. });
+        let waits = is_open && marks.cut == marks.committed && age(marks.cut) >= max_age;
+        self.cut = marks.cut;
+        ensure(!waits, "an old batch is cut", || marks.cut)
     }
 
     fn is_by_read(&self) -> bool {
@@ -176,6 +205,11 @@ impl WriterProcess {
     fn opened(&mut self, epoch: Epoch, next_lsn: Lsn, context: &mut Context<'_>) -> Result<(), Violation> {
         context.news.push(News::Rule(if self.is_by_read() { "claim found by read" } else { "claim won" }));
         context.news.push(News::Opened { site: context.site, epoch, next_lsn });
+        if context.setup.proves_store() {
+            let last = self.last_swap.as_ref().map(|(_, condition)| condition);
+            ensure(last == Some(&SwapCondition::Absent), "who proves the store asks it to refuse a create", || epoch)?;
+            context.news.push(News::Rule("store proved"));
+        }
         ensure(self.epoch == Epoch(0), "a writer opens once", || epoch)?;
         (self.acked, self.epoch) = (next_lsn, epoch);
         self.check_epoch(context, Some(next_lsn))
@@ -210,7 +244,7 @@ impl WriterProcess {
         context.news.push(News::Committed { site: context.site, next_lsn });
         ensure(next_lsn > self.acked, "durability moves forward", || next_lsn)?;
         while self.acked < next_lsn {
-            let value = self.pending.pop_front();
+            let value = self.pending.pop_front().map(|(value, _)| value);
             let found = context.log.record(self.acked);
             let is_there = value.is_some() && (context.excuses.estranged || value == found);
             ensure(is_there, "what is acknowledged is in the log", || {
@@ -240,7 +274,7 @@ impl WriterProcess {
         if let Some(rule) = rule_of(halted, committed, context.excuses) {
             context.news.push(News::Rule(rule));
         }
-        for (lsn, value) in (self.acked.0..).map(Lsn).zip(self.pending.drain(..)) {
+        for (lsn, (value, _)) in (self.acked.0..).map(Lsn).zip(self.pending.drain(..)) {
             match halted.fate(lsn) {
                 Fate::NotCommitted => context.log.never(value)?,
                 Fate::Committed => return Err(Violation::new("all that is proven was reported", lsn)),

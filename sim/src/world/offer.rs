@@ -117,10 +117,11 @@ impl World {
             Turn::Thaw => site.is_some_and(|site| site.frozen),
             Turn::Touch => self.setup.versions == Versions::Unique && self.log.head().is_some(),
             Turn::RivalTrim => self.rivals < MAX_RIVALS && self.log.head().is_some(),
-            // As for a restored head; and once is enough.
+            // As for a restored head; and once is enough. A swap that the store must refuse because there is a head, for
+            // a proof, puts one there where it was deleted meanwhile; nobody can guard against that.
             Turn::Delete => {
-                let is_unique = self.setup.versions == Versions::Unique;
-                is_unique && !self.log.was_deleted() && self.log.head().is_some()
+                let is_safe = self.setup.versions == Versions::Unique && !self.setup.proves_store();
+                is_safe && !self.log.was_deleted() && self.log.head().is_some()
             }
             // Content-hash versions would revive tokens that are dead by now; nobody can guard against that.
             Turn::Restore => {
