@@ -99,6 +99,8 @@ mod switch {
         "the proof of the store is believed without asking",
         "commits do not keep their distance",
         "an old batch waits",
+        "half a batch is committed",
+        "a refused batch leaves a record",
     ];
 
     /// Switches one variant on for this thread, and every other one off; an empty name switches all off.

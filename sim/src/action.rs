@@ -35,7 +35,7 @@ named! {
     Call {
         /// A writer takes one record.
         Append = "append",
-        /// A writer takes two records, all or nothing.
+        /// A writer takes two or three records, all or nothing.
         Batch = "batch",
         /// A writer cuts what it has.
         Cut = "cut",

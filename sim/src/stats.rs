@@ -36,6 +36,7 @@ pub const ROWS: &[&str] = &[
     "store proved",
     "commit paced",
     "cut by age",
+    "batch too large",
     "create found its key taken",
     "aborted in doubt",
     "older head refused",

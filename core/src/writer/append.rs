@@ -53,8 +53,15 @@ impl Writer {
                 let base = self.accepted;
                 for record in &records {
                     self.accept(now, record);
+                    if mutant("half a batch is committed") {
+                        self.cut_active(now);
+                    }
                 }
                 Ok(base..self.accepted)
+            }
+            Err((_, reason)) if mutant("a refused batch leaves a record") && records.len() > 1 => {
+                self.accept(now, &records[0]);
+                Err(BatchError { records, index: 0, reason })
             }
             Err((index, reason)) => Err(BatchError { records, index, reason }),
         }

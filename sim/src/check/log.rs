@@ -258,9 +258,14 @@ impl Log {
         while self.next_lsn() < tree.head.next_lsn {
             let entry = tree.find(self.next_lsn())?;
             ensure(entry.base_lsn == self.next_lsn(), "LSNs are dense", || format!("{entry:?}"))?;
-            for (value, time) in tree.records(&entry, false)? {
+            let records = tree.records(&entry, false)?;
+            let mut before = None;
+            for (value, time) in records {
+                ensure(value.follows(before), "a batch is committed whole", || value)?;
+                before = Some(value);
                 self.take_record(value, time)?;
             }
+            ensure(before.is_none_or(Value::ends_batch), "a batch is committed whole", || format!("{entry:?}"))?;
             self.segments.push(entry);
         }
         Ok(())

@@ -126,7 +126,7 @@ impl ReaderProcess {
                     self.read(asked, (from, freshness), &batch, context)?;
                 }
                 (Goal::ReadTime(time), Ok(Answer::Batch(batch))) => {
-                    self.check_head(asked, &batch)?;
+                    self.check_head(asked, &batch, context)?;
                     lookup::check_batch(time, asked.tail, &batch, context)?;
                 }
                 (Goal::Fetch(lsn), Ok(Answer::Record(record))) => lookup::check_record(lsn, &record, context)?,
@@ -142,11 +142,13 @@ impl ReaderProcess {
         Ok(())
     }
 
-    fn check_head(&mut self, asked: Asked, batch: &Batch) -> Result<(), Violation> {
+    fn check_head(&mut self, asked: Asked, batch: &Batch, context: &Context<'_>) -> Result<(), Violation> {
         let (tail, generation) = (batch.head.next_lsn, batch.head.generation);
         ensure((generation, tail) >= asked.newest, "heads of a reader never go back", || generation)?;
         self.newest = self.newest.max((generation, tail));
-        Ok(())
+        let last = tail.0.checked_sub(1).filter(|_| !context.excuses.estranged);
+        let last = last.and_then(|last| context.log.record(Lsn(last)));
+        ensure(last.is_none_or(Value::ends_batch), "a batch is seen whole", || tail)
     }
 
     fn read(
@@ -156,7 +158,7 @@ impl ReaderProcess {
         batch: &Batch,
         context: &mut Context<'_>,
     ) -> Result<(), Violation> {
-        self.check_head(asked, batch)?;
+        self.check_head(asked, batch, context)?;
         let tail = batch.head.next_lsn;
         let end = Lsn(from.0 + batch.records.len() as u64);
         ensure(batch.next_lsn == end, "a batch says where it ends", || batch.next_lsn)?;

@@ -79,7 +79,7 @@ impl WriterProcess {
         let now = context.now;
         match call {
             Call::Append => return self.append(1, context),
-            Call::Batch => return self.append(2, context),
+            Call::Batch => return self.append(2 + u8::from(self.asked % 4 == 1), context),
             Call::Cut => self.machine.cut(now),
             Call::Want => self.machine.want_durable(self.machine.watermarks().accepted),
             Call::Close => {
@@ -91,9 +91,13 @@ impl WriterProcess {
         Ok(())
     }
 
-    fn append(&mut self, count: u32, context: &mut Context<'_>) -> Result<(), Violation> {
-        let values: Vec<Value> = (0..count).map(|i| Value::new(context.site, self.asked + i)).collect();
-        self.asked += count;
+    fn append(&mut self, count: u8, context: &mut Context<'_>) -> Result<(), Violation> {
+        let value = |i| {
+            let value = Value::new(context.site, self.asked + u32::from(i));
+            if count > 1 { value.in_batch(i, count) } else { value }
+        };
+        let values: Vec<Value> = (0..count).map(value).collect();
+        self.asked += u32::from(count);
         let record = |value: &Value| Record::new(context.now.wall, Bytes::copy_from_slice(&value.encode()));
         let accepted = if let [value] = values[..] {
             self.machine.append(context.now, record(&value)).map_err(|error| error.reason)
@@ -111,6 +115,10 @@ impl WriterProcess {
                 }
             }
             Err(AppendReason::Full | AppendReason::TimestampOrder { .. }) => {
+                context.news.push(News::Declined { site: context.site });
+            }
+            Err(AppendReason::TooLarge { max_records, .. }) if u32::from(count) > max_records => {
+                context.news.push(News::Rule("batch too large"));
                 context.news.push(News::Declined { site: context.site });
             }
             Err(reason) => return Err(Violation::new("an open writer takes valid records", reason)),
@@ -242,6 +250,7 @@ impl WriterProcess {
         }
         self.is_renewing = false;
         context.news.push(News::Committed { site: context.site, next_lsn });
+        self.check_whole(next_lsn)?;
         ensure(next_lsn > self.acked, "durability moves forward", || next_lsn)?;
         while self.acked < next_lsn {
             let value = self.pending.pop_front().map(|(value, _)| value);
@@ -274,6 +283,7 @@ impl WriterProcess {
         if let Some(rule) = rule_of(halted, committed, context.excuses) {
             context.news.push(News::Rule(rule));
         }
+        self.check_whole(maybe)?;
         for (lsn, (value, _)) in (self.acked.0..).map(Lsn).zip(self.pending.drain(..)) {
             match halted.fate(lsn) {
                 Fate::NotCommitted => context.log.never(value)?,
@@ -282,6 +292,13 @@ impl WriterProcess {
             }
         }
         Ok(())
+    }
+
+    /// What is said below a position is said of whole batches.
+    fn check_whole(&self, end: Lsn) -> Result<(), Violation> {
+        let count = usize::try_from(end.0.saturating_sub(self.acked.0)).unwrap_or(usize::MAX);
+        let last = count.checked_sub(1).and_then(|last| self.pending.get(last));
+        ensure(last.is_none_or(|(value, _)| value.ends_batch()), "a batch has one fate", || end)
     }
 
     /// End of what the last swap proposed, whatever became of it.
