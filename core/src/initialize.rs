@@ -10,6 +10,7 @@ use crate::format::catalog::{CatalogLayout, Head};
 use crate::format::keys::LogKeys;
 use crate::ids::Lsn;
 use crate::limits::MAX_HEAD_LEN;
+use crate::mutant::mutant;
 use bytes::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +29,8 @@ pub struct Initialize {
     step: Step,
     /// An attempt to create the head may have landed.
     unresolved: bool,
+    /// The head is known to have been there.
+    has_been_there: bool,
     failures: u32,
     since: Option<MonoTime>,
     event: Option<Result<Initialized, InitializeError>>,
@@ -71,6 +74,12 @@ pub enum InitializeError {
         /// The broken rule.
         error: FormatError,
     },
+    /// The head was there during the call and was deleted.
+    #[error("the head {key} is gone")]
+    HeadGone {
+        /// Key of the head.
+        key: Arc<str>,
+    },
     /// The store refused, or gave no usable answer within the budget; `maybe` tells whether the head may exist now.
     #[error("creating {key} failed after {attempts} attempts: {fault}")]
     Store {
@@ -80,7 +89,7 @@ pub enum InitializeError {
         attempts: u32,
         /// The last failure.
         fault: Fault,
-        /// Whether an attempt may have landed.
+        /// Whether the head may exist: it was seen to, or an attempt may have landed or may yet land.
         maybe: bool,
     },
 }
@@ -111,6 +120,7 @@ impl Initialize {
             outstanding: Outstanding::default(),
             step: Step::Create { at: MonoTime(0) },
             unresolved: false,
+            has_been_there: false,
             failures: 0,
             since: None,
             event: None,
@@ -119,22 +129,39 @@ impl Initialize {
 
     fn created(&mut self, now: Now, result: Result<SwapReply, Fault>) {
         match result {
-            // The head is there now, whoever made it.
-            Ok(_) => self.step = Step::Read { at: now.mono },
-            Err(fault) if fault.refusal() == Some(&RefusalKind::Precondition) => {
-                self.step = Step::Read { at: now.mono };
+            Err(fault) if fault.refusal() == Some(&RefusalKind::Precondition) && mutant("a 412 is a head of ours") => {
+                self.finish(self.check(&self.bytes));
             }
+            // The head is there now, whoever made it.
+            Ok(_) => self.is_there(now),
+            Err(fault) if fault.refusal() == Some(&RefusalKind::Precondition) => self.is_there(now),
             Err(fault) => {
-                self.unresolved |= matches!(fault, Fault::Indeterminate(_));
+                let is_unknown = matches!(fault, Fault::Indeterminate(_));
+                self.unresolved |= is_unknown && !mutant("an initialiser that gives up has no doubt");
                 self.again(now, fault, |at| Step::Create { at });
             }
         }
     }
 
+    fn is_there(&mut self, now: Now) {
+        self.has_been_there = true;
+        self.step = Step::Read { at: now.mono };
+    }
+
     fn read(&mut self, now: Now, result: Result<GetReply, Fault>) {
         match result {
+            Ok(GetReply::Found { body, total_size, .. }) if body.len() as u64 != total_size => {
+                self.again(now, Fault::indeterminate("the body ended early"), |at| Step::Read { at });
+            }
             Ok(GetReply::Found { body, .. }) => self.finish(self.check(&body)),
             Ok(GetReply::NotModified) => self.again(now, Fault::indeterminate("not modified"), |at| Step::Read { at }),
+            Err(fault)
+                if fault.refusal() == Some(&RefusalKind::NotFound)
+                    && self.has_been_there
+                    && !mutant("an initialiser creates a deleted head again") =>
+            {
+                self.finish(Err(InitializeError::HeadGone { key: self.key.as_str().into() }));
+            }
             Err(fault) if fault.refusal() == Some(&RefusalKind::NotFound) => {
                 self.again(now, fault, |at| Step::Create { at });
             }
@@ -146,14 +173,16 @@ impl Initialize {
         let corrupt = |error| InitializeError::Corrupt { key: self.key.as_str().into(), error };
         let head = Head::decode(body).map_err(corrupt)?;
         head.check_identity(self.keys.identity()).map_err(corrupt)?;
-        Ok(Initialized { created: *body == self.bytes, head: Arc::new(head) })
+        let created = *body == self.bytes || mutant("every head that is found was created by this call");
+        Ok(Initialized { created, head: Arc::new(head) })
     }
 
     fn again(&mut self, now: Now, fault: Fault, next: impl Fn(MonoTime) -> Step) {
         self.failures += 1;
         let spent = self.since.is_some_and(|since| now.mono.since(since) >= self.budget);
         if fault.is_final() || spent {
-            let (key, attempts, maybe) = (self.key.as_str().into(), self.failures, self.unresolved);
+            let maybe = self.unresolved || self.has_been_there;
+            let (key, attempts) = (self.key.as_str().into(), self.failures);
             return self.finish(Err(InitializeError::Store { key, attempts, fault, maybe }));
         }
         let delay = Backoff::default().delay(self.failures, &fault, &mut self.entropy);

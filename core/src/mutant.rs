@@ -87,6 +87,20 @@ mod switch {
         "a read gives a record twice",
         "heads of one generation are not compared",
         "Retry-After is ignored",
+        "a deleted head is created again",
+        "the budget of tries ends at the first",
+        "a 412 is a head of ours",
+        "an initialiser that gives up has no doubt",
+        "an initialiser creates a deleted head again",
+        "every head that is found was created by this call",
+        "a fetch trusts the head it has",
+        "fetch returns the neighbour",
+        "a search by time ends one block early",
+        "the proof of the store is believed without asking",
+        "commits do not keep their distance",
+        "an old batch waits",
+        "half a batch is committed",
+        "a refused batch leaves a record",
     ];
 
     /// Switches one variant on for this thread, and every other one off; an empty name switches all off.

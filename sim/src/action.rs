@@ -35,7 +35,7 @@ named! {
     Call {
         /// A writer takes one record.
         Append = "append",
-        /// A writer takes two records, all or nothing.
+        /// A writer takes two or three records, all or nothing.
         Batch = "batch",
         /// A writer cuts what it has.
         Cut = "cut",
@@ -51,6 +51,12 @@ named! {
         Latest = "latest",
         /// A reader reads on under whatever head it has.
         Cached = "cached",
+        /// A reader fetches one record, near or beyond the ends of the log.
+        Fetch = "fetch",
+        /// A reader looks up the first record at or after a time.
+        FindTime = "find-time",
+        /// A reader reads from the first record at or after a time.
+        ReadTime = "read-time",
     }
 
     /// What becomes of a request.
@@ -91,6 +97,8 @@ named! {
         StartWriter = "start-writer",
         /// A reader starts.
         StartReader = "start-reader",
+        /// Somebody begins to create the partition at a chosen LSN.
+        StartInitializer = "start-initializer",
         /// A process dies; its requests go astray.
         Crash = "crash",
         /// A process stands still.
@@ -107,6 +115,8 @@ named! {
         RivalTrim = "rival-trim",
         /// An operator puts the previous head back.
         Restore = "restore",
+        /// An operator deletes the head.
+        Delete = "delete-head",
     }
 
     /// The kind of a request.

@@ -122,6 +122,36 @@ pub enum News {
         /// Why.
         error: String,
     },
+    /// A reader looked one record up.
+    Found {
+        /// The reader.
+        site: u8,
+        /// Where it lies, if there is one.
+        lsn: Option<Lsn>,
+    },
+    /// An initialiser goes on.
+    Initializing {
+        /// The initialiser.
+        site: u8,
+        /// Where the log would begin.
+        next_lsn: Lsn,
+    },
+    /// An initialiser is done.
+    Initialized {
+        /// The initialiser.
+        site: u8,
+        /// Whether the head is its own.
+        created: bool,
+        /// Where the log would begin.
+        next_lsn: Lsn,
+    },
+    /// An initialiser failed.
+    InitializeFailed {
+        /// The initialiser.
+        site: u8,
+        /// Why.
+        error: String,
+    },
     /// A row of the rule book applied.
     Rule(&'static str),
 }
@@ -147,6 +177,12 @@ impl fmt::Display for News {
             Self::Asked { site } => write!(f, "{site} ? read"),
             Self::Read { site, from, next_lsn, tail, .. } => write!(f, "{site} ! read {from}..{next_lsn} of {tail}"),
             Self::ReadFailed { site, error } => write!(f, "{site} ! read failed: {error}"),
+            Self::Found { site, lsn: Some(lsn) } => write!(f, "{site} ! found {lsn}"),
+            Self::Found { site, lsn: None } => write!(f, "{site} ! found nothing"),
+            Self::Initializing { site, next_lsn } => write!(f, "{site} ? create the log at {next_lsn}"),
+            Self::Initialized { site, created: true, .. } => write!(f, "{site} ! created the log"),
+            Self::Initialized { site, created: false, .. } => write!(f, "{site} ! found a log"),
+            Self::InitializeFailed { site, error } => write!(f, "{site} ! creating failed: {error}"),
             Self::Rule(rule) => write!(f, "  = {rule}"),
         }
     }

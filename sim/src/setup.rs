@@ -13,6 +13,14 @@ use std::time::Duration;
 /// Longer than any run: whoever gives up within it gave up for no reason.
 const FOR_EVER: Duration = Duration::from_secs(10 * 365 * 86_400);
 
+/// Where budgets end: two requests without an answer, or some twenty refusals.
+const WRITER_BUDGET: Duration = Duration::from_secs(1);
+/// Where budgets end: two requests without an answer.
+const READER_BUDGET: Duration = Duration::from_secs(20);
+
+const COMMIT_INTERVAL: Duration = Duration::from_millis(500);
+const MAX_AGE: Duration = Duration::from_secs(1);
+
 /// What is the same for a whole run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Setup {
@@ -21,6 +29,8 @@ pub struct Setup {
     /// One byte that stands for the options of all writers and readers; its bits are read by [`Setup::writer`],
     /// [`Setup::reader`] and [`Setup::tells_versions`].
     pub tuning: u8,
+    /// A second byte of options, read by [`Setup::budgets_end`] and [`Setup::writer`].
+    pub temper: u8,
     /// Processes at most, dead ones included.
     pub processes: u8,
     /// Records that each writer is asked to take, at most.
@@ -31,10 +41,11 @@ impl Setup {
     /// A set-up drawn from `random`.
     #[must_use]
     pub fn draw(random: &mut Random) -> Self {
-        let [versions, tuning, processes, appends, ..] = random.next_u64().to_le_bytes();
+        let [versions, tuning, processes, appends, temper, ..] = random.next_u64().to_le_bytes();
         Self {
             versions: if versions & 1 == 0 { Versions::Unique } else { Versions::ContentHash },
             tuning,
+            temper,
             processes: 2 + processes % 7,
             appends: 4 + appends % 60,
         }
@@ -44,10 +55,41 @@ impl Setup {
         self.tuning >> from & ((1 << count) - 1)
     }
 
+    /// Whether the time of writers and readers is bounded: in one of eight set-ups.
+    #[must_use]
+    pub fn budgets_end(self) -> bool {
+        self.temper & 7 == 7
+    }
+
     /// Whether the answers to writes name the new version: in three of four set-ups.
     #[must_use]
     pub fn tells_versions(self) -> bool {
         self.bits(6, 2) != 3
+    }
+
+    /// Whether a writer has the store refuse two swaps before it opens; in a quarter of the set-ups.
+    #[must_use]
+    pub fn proves_store(self) -> bool {
+        matches!(self.temper >> 5, 4 | 7)
+    }
+
+    /// Least time between two commits; in a quarter of the set-ups.
+    fn commit_interval(self) -> Duration {
+        if matches!(self.temper >> 5, 5 | 7) { COMMIT_INTERVAL } else { Duration::ZERO }
+    }
+
+    /// Age at which a batch is cut by itself; in a quarter of the set-ups.
+    fn max_age(self) -> Option<Duration> {
+        matches!(self.temper >> 5, 6 | 7).then_some(MAX_AGE)
+    }
+
+    /// Races that a claim may lose; bounded in half of the set-ups.
+    fn claim_attempts(self) -> u32 {
+        match self.temper >> 3 & 3 {
+            3 => 1,
+            2 => 2,
+            _ => u32::MAX,
+        }
     }
 
     /// The writers' options.
@@ -56,7 +98,11 @@ impl Setup {
         WriterOptions {
             codec: Codec::None,
             block_bytes: 64,
-            batch: BatchPolicy { max_records: if self.bits(0, 1) == 0 { 2 } else { 64 }, ..BatchPolicy::default() },
+            batch: BatchPolicy {
+                max_records: if self.bits(0, 1) == 0 { 2 } else { 64 },
+                max_age: self.max_age(),
+                ..BatchPolicy::default()
+            },
             pending: PendingLimits { max_batches: 2, ..PendingLimits::default() },
             timestamps: if self.bits(1, 1) == 0 { TimestampPolicy::Clamp } else { TimestampPolicy::Reject },
             layout: CatalogLayout { leaf_limit: 2, index_limit: 2, ..CatalogLayout::default() },
@@ -64,8 +110,10 @@ impl Setup {
             max_group: if self.bits(3, 1) == 0 { 8 } else { 1 },
             backoff: Backoff { base: Duration::from_millis(10), max: Duration::from_millis(80) },
             self_takeover_after: u32::from(self.bits(4, 2)),
-            budget: FOR_EVER,
-            claim_attempts: u32::MAX,
+            budget: if self.budgets_end() { WRITER_BUDGET } else { FOR_EVER },
+            claim_attempts: self.claim_attempts(),
+            prove_store: self.proves_store(),
+            commit_interval: self.commit_interval(),
             ..WriterOptions::default()
         }
     }
@@ -76,7 +124,7 @@ impl Setup {
         ReaderOptions {
             whole_segment_max: if self.bits(0, 1) == 0 { 1 << 20 } else { 0 },
             prefetch_count: 1 + usize::from(self.bits(2, 2)),
-            budget: FOR_EVER,
+            budget: if self.budgets_end() { READER_BUDGET } else { FOR_EVER },
             backoff: Backoff { base: Duration::from_millis(10), max: Duration::from_millis(80) },
             ..ReaderOptions::default()
         }
@@ -90,8 +138,8 @@ impl fmt::Display for Setup {
             Versions::Unique => "unique",
             Versions::ContentHash => "content",
         };
-        let Self { tuning, processes, appends, .. } = self;
-        write!(f, "versions={versions} tuning={tuning} processes={processes} appends={appends}")
+        let Self { tuning, temper, processes, appends, .. } = self;
+        write!(f, "versions={versions} tuning={tuning} temper={temper} processes={processes} appends={appends}")
     }
 }
 
@@ -99,7 +147,7 @@ impl std::str::FromStr for Setup {
     type Err = SetupError;
 
     fn from_str(text: &str) -> Result<Self, SetupError> {
-        let mut setup = Self { versions: Versions::Unique, tuning: 0, processes: 4, appends: 16 };
+        let mut setup = Self { versions: Versions::Unique, tuning: 0, temper: 0, processes: 4, appends: 16 };
         for word in text.split_whitespace() {
             let error = || SetupError { word: word.to_owned() };
             let (name, value) = word.split_once('=').ok_or_else(error)?;
@@ -107,6 +155,7 @@ impl std::str::FromStr for Setup {
                 ("versions", "unique", _) => setup.versions = Versions::Unique,
                 ("versions", "content", _) => setup.versions = Versions::ContentHash,
                 ("tuning", _, Ok(number)) => setup.tuning = number,
+                ("temper", _, Ok(number)) => setup.temper = number,
                 ("processes", _, Ok(number)) => setup.processes = number,
                 ("appends", _, Ok(number)) => setup.appends = number,
                 _ => return Err(error()),
@@ -144,8 +193,9 @@ impl Weights {
     pub fn calm() -> Self {
         let mut weights = Self { calls: [0; Call::ALL.len()], hows: [0; How::ALL.len()], turns: [0; Turn::ALL.len()] };
         let calls = [(Call::Append, 8), (Call::Batch, 3), (Call::Cut, 8), (Call::Want, 3)];
-        let reads = [(Call::Read, 2), (Call::Latest, 1), (Call::Cached, 1)];
-        for (call, weight) in calls.into_iter().chain(reads) {
+        let reads = [(Call::Read, 4), (Call::Latest, 2), (Call::Cached, 2)];
+        let lookups = [(Call::Fetch, 1), (Call::FindTime, 1), (Call::ReadTime, 1)];
+        for (call, weight) in calls.into_iter().chain(reads).chain(lookups) {
             weights.set(Knob::Call(call), weight);
         }
         weights.set(Knob::How(How::Done), 40);
@@ -235,7 +285,7 @@ impl Knob {
         match self {
             Self::Call(_) | Self::How(How::Short | How::Flipped) => true,
             Self::How(_) => false,
-            Self::Turn(turn) => matches!(turn, Turn::Restore | Turn::Crash),
+            Self::Turn(turn) => matches!(turn, Turn::Restore | Turn::Delete | Turn::Crash),
         }
     }
 

@@ -144,6 +144,11 @@ impl Store {
         self.store(&Key::from(key), body)
     }
 
+    /// Deletes an object, as an operator's hand does.
+    pub fn remove(&mut self, key: &str) {
+        self.objects.remove(&Key::from(key));
+    }
+
     /// Takes over one object as it is in another bucket, with its version.
     #[cfg(feature = "blocking")]
     pub(crate) fn copy_from(&mut self, other: &Self, key: &Key) {

@@ -36,9 +36,11 @@ impl Goal {
         match self {
             Self::Head => true,
             Self::Read { from, .. } => from >= head.next_lsn,
-            Self::Fetch { lsn } => lsn >= head.next_lsn,
+            Self::Fetch { lsn } => lsn >= head.next_lsn && !mutant("a fetch trusts the head it has"),
             Self::ReadTime { timestamp, .. } | Self::FindTime { timestamp } => {
-                head.last_segment.is_none_or(|last| last.max_timestamp < timestamp)
+                // The last segment stays named when retention has passed it.
+                let last = head.last_segment.filter(|_| head.oldest_lsn < head.next_lsn);
+                last.is_none_or(|last| last.max_timestamp < timestamp)
             }
         }
     }
@@ -179,6 +181,10 @@ impl Call {
                 return Err(ReadError::NotYet { requested: lsn, next: head.next_lsn });
             }
             Goal::Read { from, limit } => self.collect(head, from, limit),
+            Goal::Fetch { lsn } if mutant("fetch returns the neighbour") => {
+                let next = Lsn(lsn.0.saturating_add(1));
+                self.collect(head, next, ReadLimit::records(1));
+            }
             Goal::Fetch { lsn } => self.collect(head, lsn, ReadLimit::records(1)),
             Goal::ReadTime { timestamp, .. } | Goal::FindTime { timestamp } => {
                 self.phase = Phase::Seek { head, seek: Seek::new(timestamp) };

@@ -7,6 +7,7 @@ use super::stock::{Stock, Value};
 use super::walk::{Located, Target, Walk};
 use crate::format::catalog::Head;
 use crate::ids::{Lsn, TimestampMs};
+use crate::mutant::mutant;
 
 /// A search in progress, under one head.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -46,6 +47,7 @@ impl Seek {
         };
         let segment = segment?;
         let Some(index) = segment.index.block_at_timestamp(self.timestamp) else { return Ok(Progress::Ready(None)) };
+        let index = index.saturating_sub(usize::from(mutant("a search by time ends one block early")));
         let Some(block) = part.block(index, stock) else {
             return Ok(Progress::Wait(vec![Want::Block(segment, index)]));
         };

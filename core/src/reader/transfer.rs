@@ -191,10 +191,11 @@ pub(super) fn read_head(stock: &Stock, request: u64, reply: GetReply) -> Result<
         }
         // Two heads of one generation: the known one was put back, and somebody went on from there.
         Some(known)
-            if head.generation < known.head.generation
-                || (head.generation == known.head.generation
-                    && head != *known.head
-                    && !mutant("heads of one generation are not compared")) =>
+            if known.stored
+                && (head.generation < known.head.generation
+                    || (head.generation == known.head.generation
+                        && head != *known.head
+                        && !mutant("heads of one generation are not compared"))) =>
         {
             Err(ReadError::RolledBack { seen: known.head.generation, found: head.generation })
         }

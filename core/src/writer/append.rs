@@ -53,8 +53,15 @@ impl Writer {
                 let base = self.accepted;
                 for record in &records {
                     self.accept(now, record);
+                    if mutant("half a batch is committed") {
+                        self.cut_active(now);
+                    }
                 }
                 Ok(base..self.accepted)
+            }
+            Err((_, reason)) if mutant("a refused batch leaves a record") && records.len() > 1 => {
+                self.accept(now, &records[0]);
+                Err(BatchError { records, index: 0, reason })
             }
             Err((index, reason)) => Err(BatchError { records, index, reason }),
         }
@@ -230,6 +237,9 @@ impl Writer {
     }
 
     fn age_limit(&self) -> Option<MonoTime> {
+        if mutant("an old batch waits") {
+            return None;
+        }
         Some(self.active.as_ref()?.since.after(self.options.batch.max_age?))
     }
 

@@ -40,6 +40,7 @@ pub(super) struct Proof {
     head: Head,
     token: Version,
     condition: SwapCondition,
+    at: MonoTime,
 }
 
 /// A head that names this writer, and the version it would replace; `None` is a key without an object.
@@ -58,7 +59,7 @@ impl Claim {
     pub(super) fn deadline(&self) -> Option<MonoTime> {
         match &self.step {
             Step::Read { at } | Step::Swap { at } => Some(*at),
-            Step::Prove(_) => Some(MonoTime(0)),
+            Step::Prove(proof) => Some(proof.at),
             Step::Reading | Step::Swapping | Step::Proving(_) => None,
         }
     }
@@ -78,13 +79,13 @@ impl Writer {
                 let condition = token.map_or(SwapCondition::Absent, SwapCondition::Matches);
                 Some(self.swap_head(now, Note::ClaimSwap, bytes, condition))
             }
-            Step::Prove(proof) => {
+            Step::Prove(proof) if proof.at <= now.mono => {
                 let proof = proof.clone();
                 let (bytes, condition) = (proof.head.encode(), proof.condition.clone());
                 claim.step = Step::Proving(proof);
                 Some(self.swap_head(now, Note::ClaimProof, bytes, condition))
             }
-            Step::Read { .. } | Step::Swap { .. } | Step::Reading | Step::Swapping | Step::Proving(_) => None,
+            _ => None,
         }
     }
 
@@ -94,13 +95,15 @@ impl Writer {
             Err(HeadRead::Failed(fault)) => return self.claim_again(now, "reading", fault, |at| Step::Read { at }),
             Err(HeadRead::Unusable(cause)) => return self.halt(cause),
         };
+        if found.is_none() && self.seen_generation.is_some() && !mutant("a deleted head is created again") {
+            return self.halt(self.head_gone());
+        }
         let Some(claim) = self.claim.as_mut() else { return };
         let Some(candidate) = claim.candidate.take() else { return self.rebuild_claim(now, found) };
         match &found {
             Some((head, token)) if owns(head, &candidate.head) => {
                 self.won(head.clone(), token.clone(), candidate.token);
             }
-            None if candidate.token.is_some() => self.halt(self.head_gone()),
             _ if candidate.token.as_ref() == found.as_ref().map(|(_, token)| token) => {
                 claim.candidate = Some(candidate);
                 let fault = Fault::indeterminate("the claim is not in the head yet");
@@ -115,7 +118,7 @@ impl Writer {
     fn claim_lost(&mut self, now: Now, epoch: Epoch, writer: WriterId) {
         let Some(claim) = self.claim.as_mut() else { return };
         let attempts = claim.rounds;
-        if attempts >= self.options.claim_attempts {
+        if attempts >= self.options.claim_attempts || mutant("the budget of tries ends at the first") {
             return self.halt(HaltCause::Contended { epoch, writer, attempts });
         }
         let lost = Fault::refused(RefusalKind::Precondition, "another writer claimed the head first");
@@ -163,7 +166,7 @@ impl Writer {
             // The head must be read: for the version the store did not tell, or for who owns it now.
             Ok(SwapReply { version: None }) => {
                 claim.step = Step::Read { at: now.mono };
-                let won = claim.candidate.as_ref().map_or_else(Default::default, |candidate| candidate.head.generation);
+                let won = claim.candidate.as_ref().map(|candidate| candidate.head.generation);
                 if !mutant("a claim won without a version is not remembered") {
                     self.seen_generation = self.seen_generation.max(won);
                 }
@@ -191,9 +194,9 @@ impl Writer {
     /// The head names this writer; `stale` is the version that its claim replaced.
     fn won(&mut self, head: Head, token: Version, stale: Option<Version>) {
         match &mut self.claim {
-            Some(claim) if self.options.prove_store => {
+            Some(claim) if self.options.prove_store && !mutant("the proof of the store is believed without asking") => {
                 let condition = stale.map_or(SwapCondition::Absent, SwapCondition::Matches);
-                claim.step = Step::Prove(Box::new(Proof { head, token, condition }));
+                claim.step = Step::Prove(Box::new(Proof { head, token, condition, at: MonoTime(0) }));
             }
             _ => self.acquired(head, token),
         }
@@ -201,11 +204,15 @@ impl Writer {
 
     /// A store that took a swap with a false condition is not fit. Whatever else it answered proves nothing against it:
     /// a swap that it did not take, or takes later, has a condition that stays false.
-    pub(super) fn claim_proved(&mut self, was_taken: bool) {
+    pub(super) fn claim_proved(&mut self, now: Now, result: &Result<SwapReply, Fault>) {
         let Some(Claim { step: Step::Proving(proof), .. }) = &self.claim else { return };
-        let proof = proof.clone();
-        if was_taken {
+        let mut proof = proof.clone();
+        let Err(fault) = result else {
             return self.halt(HaltCause::ConditionsIgnored { key: self.head_name() });
+        };
+        if let Some(RefusalKind::Throttled(Some(asked))) = fault.refusal() {
+            proof.at = now.mono.after(*asked);
+            self.next_swap = self.next_swap.max(proof.at);
         }
         match (&mut self.claim, &proof.condition) {
             (Some(claim), SwapCondition::Matches(_)) => {

@@ -277,7 +277,7 @@ impl Writer {
             (Some(token), Some((head, _))) => self.renewed(now, head, token),
             // Who owns the head and at which version, a read tells.
             (None, Some((head, bytes))) => {
-                self.seen_generation = self.seen_generation.max(head.generation);
+                self.seen_generation = self.seen_generation.max(Some(head.generation));
                 proposal.takeover = Some((head, bytes));
                 proposal.stage = Stage::Read { at: now.mono };
             }
@@ -475,7 +475,7 @@ impl Writer {
             self.committed = self.accepted;
         }
         self.head = proposal.head;
-        self.seen_generation = self.seen_generation.max(self.head.generation);
+        self.seen_generation = self.seen_generation.max(Some(self.head.generation));
         match token {
             Some(token) => self.token = token,
             None => self.commit = Commit::Learn(Learn { at: Some(now.mono), failures: Failures::default() }),
@@ -491,7 +491,7 @@ impl Writer {
             return self.halt(self.usurped(&head, true));
         }
         self.stats.self_takeovers += 1;
-        self.seen_generation = self.seen_generation.max(head.generation);
+        self.seen_generation = self.seen_generation.max(Some(head.generation));
         self.events.push_back(WriterEvent::EpochRenewed { epoch: head.writer_epoch });
         (self.head, self.token) = (head, token);
         self.commit = Commit::Idle;

@@ -25,7 +25,9 @@ impl Writer {
 
     /// Starts a swap of the head, which puts off the next one.
     pub(super) fn swap_head(&mut self, now: Now, note: Note, body: Bytes, condition: SwapCondition) -> Command {
-        self.next_swap = now.mono.after(self.options.commit_interval);
+        if !mutant("commits do not keep their distance") {
+            self.next_swap = now.mono.after(self.options.commit_interval);
+        }
         let swap = Swap { key: self.head_key.clone(), body, condition };
         Command::Swap(self.outstanding.issue(now, self.options.patience, note, swap))
     }
@@ -55,11 +57,13 @@ impl Writer {
         let corrupt = |error: FormatError| HaltCause::Corrupt { key: self.head_name(), error };
         let head = Head::decode(body).map_err(corrupt)?;
         head.check_identity(self.keys.identity()).map_err(corrupt)?;
-        if head.generation < self.seen_generation && !mutant("an older head is accepted") {
-            let (seen, found) = (self.seen_generation, head.generation);
-            return Err(HaltCause::HeadRolledBack { key: self.head_name(), seen, found });
+        if let Some(seen) = self.seen_generation
+            && head.generation < seen
+            && !mutant("an older head is accepted")
+        {
+            return Err(HaltCause::HeadRolledBack { key: self.head_name(), seen, found: head.generation });
         }
-        self.seen_generation = head.generation;
+        self.seen_generation = Some(head.generation);
         Ok(head)
     }
 

@@ -96,7 +96,8 @@ pub struct Writer {
     /// The head as this writer knows it, and its version.
     head: Arc<Head>,
     token: Version,
-    seen_generation: Generation,
+    /// Highest generation of a head that this writer knows to have been there.
+    seen_generation: Option<Generation>,
     /// The head may be swapped again then.
     next_swap: MonoTime,
     commit: Commit,
@@ -158,7 +159,7 @@ impl Writer {
             claim: Some(Claim::new()),
             head: Arc::new(Head::initial(*keys.identity(), options.layout, Lsn(0))),
             token: Version::from(""),
-            seen_generation: Generation(0),
+            seen_generation: None,
             next_swap: MonoTime(0),
             commit: Commit::Idle,
             active: None,
@@ -265,7 +266,7 @@ impl Writer {
     /// The claim holds.
     fn acquired(&mut self, head: Head, token: Version) {
         self.claim = None;
-        self.seen_generation = self.seen_generation.max(head.generation);
+        self.seen_generation = self.seen_generation.max(Some(head.generation));
         self.last_timestamp = head.last_timestamp();
         let next_lsn = if mutant("an opened writer begins at LSN 0") { Lsn(0) } else { head.next_lsn };
         (self.accepted, self.committed, self.wanted) = (next_lsn, next_lsn, next_lsn);
@@ -329,7 +330,7 @@ impl Writer {
             match note {
                 Note::ClaimRead => self.claim_read(now, answer.to::<Get>()),
                 Note::ClaimSwap => self.claim_swapped(now, answer.to::<Swap>()),
-                Note::ClaimProof => self.claim_proved(answer.to::<Swap>().is_ok()),
+                Note::ClaimProof => self.claim_proved(now, &answer.to::<Swap>()),
                 Note::Encode { serial, block } => self.encoded(now, (serial, block), answer.to::<EncodeBlock>()),
                 Note::Create { serial } => self.created(now, serial, answer.to::<Create>()),
                 Note::Verify { serial } => self.verified(now, serial, answer.to::<Get>()),

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | append | the tail was `lsn`; the record is chained to the hash; the tail is `lsn + 1` |
 //! | read | the tail is `tail`, and the hash, where the reader knows it, is `hash` |
+//! | create | nothing was done before; the tail is `lsn` |
 //! | claim | the tail is `lsn`; the epoch, which was lower, is `epoch` |
 //!
 //! A history is linearizable if each call can be given one moment between its begin and its end so that all of this is
@@ -31,6 +32,11 @@ pub enum Deed {
         tail: u64,
         /// Chained hash of all records, if known.
         hash: Option<u64>,
+    },
+    /// The log was created.
+    Create {
+        /// Where it begins.
+        lsn: u64,
     },
     /// An epoch was opened.
     Claim {
@@ -60,6 +66,8 @@ pub struct History {
     operations: Vec<Operation>,
     /// Appends that have not returned, by writer and position.
     appends: BTreeMap<(u8, u64), usize>,
+    /// Creations that have not returned.
+    creates: BTreeMap<u8, usize>,
     started: BTreeMap<u8, u64>,
     asked: BTreeMap<u8, Vec<u64>>,
     time: u64,
@@ -96,6 +104,15 @@ impl History {
                     self.operations[index].end = Some(time);
                 }
             }
+            News::Initializing { site, next_lsn } if !self.creates.contains_key(site) => {
+                self.creates.insert(*site, self.operations.len());
+                self.push(*site, time, None, Deed::Create { lsn: next_lsn.0 });
+            }
+            News::Initialized { site, created: true, .. } => {
+                if let Some(index) = self.creates.get(site) {
+                    self.operations[*index].end = Some(time);
+                }
+            }
             News::Asked { site } => self.asked.entry(*site).or_default().push(time),
             News::Read { site, tail, hash, is_latest, call, .. } => {
                 let begin = self.asked.get(site).and_then(|asked| asked.get(*call)).copied();
@@ -127,6 +144,7 @@ impl History {
                 Deed::Append { lsn, value } => format!(r#""deed":"append","lsn":{lsn},"value":"{value}""#),
                 Deed::Read { tail, hash: Some(hash) } => format!(r#""deed":"read","tail":{tail},"hash":"{hash:016x}""#),
                 Deed::Read { tail, hash: None } => format!(r#""deed":"read","tail":{tail},"hash":null"#),
+                Deed::Create { lsn } => format!(r#""deed":"create","lsn":{lsn}"#),
                 Deed::Claim { epoch, lsn } => format!(r#""deed":"claim","epoch":{epoch},"lsn":{lsn}"#),
             };
             // Writing to a string can't fail.

@@ -12,6 +12,7 @@ struct State {
     tail: u64,
     hash: u64,
     epoch: u64,
+    is_created: bool,
 }
 
 impl State {
@@ -24,6 +25,7 @@ impl State {
             Deed::Read { tail, hash } => {
                 (tail == self.tail && hash.is_none_or(|hash| hash == self.hash)).then_some(self)
             }
+            Deed::Create { lsn } => (self == Self::default()).then_some(Self { tail: lsn, is_created: true, ..self }),
             Deed::Claim { epoch, lsn } => (lsn == self.tail && epoch > self.epoch).then_some(Self { epoch, ..self }),
         }
     }

@@ -5,7 +5,7 @@ use crate::value::Value;
 use bucketlog_core::format::catalog::{Head, Page, PageEntries, PageRef, SegmentEntry, Step};
 use bucketlog_core::format::keys::LogKeys;
 use bucketlog_core::format::segment::{BlockCodec, open_whole};
-use bucketlog_core::ids::{Epoch, Lsn};
+use bucketlog_core::ids::{Epoch, Lsn, TimestampMs};
 use std::fmt::Display;
 
 const REACHABLE: &str = "reachable objects exist and are sound";
@@ -65,8 +65,12 @@ impl Tree<'_> {
         Ok(page)
     }
 
-    /// The records of a segment.
-    pub(super) fn records(&self, entry: &SegmentEntry, verify_hash: bool) -> Result<Vec<Value>, Violation> {
+    /// The records of a segment, with their timestamps.
+    pub(super) fn records(
+        &self,
+        entry: &SegmentEntry,
+        verify_hash: bool,
+    ) -> Result<Vec<(Value, TimestampMs)>, Violation> {
         let key = self.keys.segment(entry.base_lsn, entry.writer_epoch, &entry.segment_id);
         let (body, _) = self.store.object(&key).ok_or_else(|| unsound(&key, "it is missing"))?;
         let index = open_whole(body, verify_hash).map_err(|error| unsound(&key, error))?;
@@ -81,7 +85,8 @@ impl Tree<'_> {
             for record in decoded.records() {
                 let expected = entry.base_lsn.0 + records.len() as u64;
                 let value = Value::decode(record.value).filter(|_| record.lsn.0 == expected);
-                records.push(value.ok_or_else(|| unsound(&key, "a record is none of ours"))?);
+                let value = value.ok_or_else(|| unsound(&key, "a record is none of ours"))?;
+                records.push((value, record.timestamp));
             }
         }
         if records.len() as u64 != u64::from(entry.record_count) {

@@ -1,6 +1,8 @@
 //! The processes of a world: each runs one shipped machine, and checks what it says against the log.
 //!
 //! A new kind of process is a file here, a variant of [`Role`], and a [`crate::action::Turn`] that starts it.
+pub(crate) mod initializer;
+mod lookup;
 pub(crate) mod reader;
 pub(crate) mod writer;
 
@@ -8,9 +10,11 @@ use crate::action::{Call, Kind};
 use crate::check::Violation;
 use crate::check::log::Log;
 use crate::news::News;
+use crate::setup::Setup;
 use bucketlog_core::boundary::{Command, Completion, Machine, MonoTime, Now};
 use bucketlog_core::ids::{Generation, WriterId};
 use bucketlog_core::writer::Status;
+use initializer::InitializerProcess;
 use reader::ReaderProcess;
 use writer::WriterProcess;
 
@@ -24,7 +28,25 @@ pub struct Excuses {
     /// An older head was put back after it had seen a newer one.
     pub estranged: bool,
     /// Highest generation that it was told of.
-    pub seen: Generation,
+    pub seen: Option<Generation>,
+    /// Where budgets end: what kept it from what it asked for.
+    pub hardship: Hardship,
+}
+
+/// What kept a process from what it asked for; a budget that ends without enough of it ended for no reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Hardship {
+    /// Requests refused, lost or unanswered.
+    pub times: u32,
+    /// The first.
+    pub since: Option<MonoTime>,
+}
+
+impl Hardship {
+    pub(crate) fn add(&mut self, now: MonoTime) {
+        self.times += 1;
+        self.since.get_or_insert(now);
+    }
 }
 
 /// What a process may look at and add to.
@@ -35,6 +57,7 @@ pub(crate) struct Context<'a> {
     pub(crate) log: &'a mut Log,
     pub(crate) news: &'a mut Vec<News>,
     pub(crate) excuses: Excuses,
+    pub(crate) setup: Setup,
 }
 
 /// A process.
@@ -43,6 +66,7 @@ pub(crate) struct Context<'a> {
 pub(crate) enum Role {
     Writer(WriterProcess),
     Reader(ReaderProcess),
+    Initializer(InitializerProcess),
     /// It crashed.
     Gone,
 }
@@ -53,6 +77,7 @@ macro_rules! each {
         match $role {
             Role::Writer($process) => $call,
             Role::Reader($process) => $call,
+            Role::Initializer($process) => $call,
             Role::Gone => $gone,
         }
     };
@@ -62,7 +87,7 @@ impl Role {
     pub(crate) fn writer_id(&self) -> Option<WriterId> {
         match self {
             Self::Writer(process) => Some(process.machine.writer_id()),
-            Self::Reader(_) | Self::Gone => None,
+            Self::Reader(_) | Self::Initializer(_) | Self::Gone => None,
         }
     }
 
@@ -70,7 +95,7 @@ impl Role {
     pub(crate) fn can_write(&self) -> bool {
         match self {
             Self::Writer(process) => !matches!(process.machine.status(), Status::Closed | Status::Halted(_)),
-            Self::Reader(_) | Self::Gone => false,
+            Self::Reader(_) | Self::Initializer(_) | Self::Gone => false,
         }
     }
 
@@ -88,14 +113,18 @@ impl Role {
 
     /// Calls that its user may make now.
     pub(crate) fn offers(&self, appends: u8, offer: &mut dyn FnMut(Call)) {
-        each!(self, process => process.offers(appends, offer), gone => ());
+        match self {
+            Self::Writer(process) => process.offers(appends, offer),
+            Self::Reader(process) => process.offers(offer),
+            Self::Initializer(_) | Self::Gone => {}
+        }
     }
 
     pub(crate) fn call(&mut self, call: Call, context: &mut Context<'_>) -> Result<(), Violation> {
         match self {
             Self::Writer(process) => process.call(call, context)?,
             Self::Reader(process) => process.call(call, context),
-            Self::Gone => {}
+            Self::Initializer(_) | Self::Gone => {}
         }
         Ok(())
     }
@@ -105,6 +134,7 @@ impl Role {
         match self {
             Self::Writer(process) => process.sent(command, context),
             Self::Reader(_) => ReaderProcess::sent(command),
+            Self::Initializer(process) => process.sent(command, context),
             Self::Gone => Ok(()),
         }
     }
@@ -125,4 +155,12 @@ impl Role {
     pub(crate) fn check_rest(&self, excuses: Excuses) -> Result<(), Violation> {
         each!(self, process => process.check_rest(excuses), gone => Ok(()))
     }
+}
+
+/// Whether things went wrong for as long, and as often, as one says who gives up. A swap without a clear answer
+/// counts twice for it: when it gets none, and when the head turns out to be unchanged.
+fn has_failed_enough(attempts: u32, since: Option<MonoTime>, context: &Context<'_>) -> bool {
+    let times = context.excuses.hardship.times;
+    let budget = context.setup.writer().budget;
+    2 * times >= attempts && since.is_some_and(|since| context.now.mono.since(since) >= budget)
 }

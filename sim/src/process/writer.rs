@@ -1,10 +1,11 @@
 //! A program that appends through the shipped writer, and holds it to its word.
-use super::{Context, Excuses};
+use super::{Context, Excuses, has_failed_enough};
 use crate::action::{Call, Kind};
 use crate::check::{Violation, ensure};
 use crate::news::News;
 use crate::value::Value;
-use bucketlog_core::boundary::{Command, Machine, SwapCondition};
+use bucketlog_core::boundary::{Command, Machine, MonoTime, SwapCondition};
+use bucketlog_core::format::catalog::Head;
 use bucketlog_core::format::keys::LogKeys;
 use bucketlog_core::format::segment::Record;
 use bucketlog_core::ids::{Epoch, Lsn};
@@ -13,25 +14,31 @@ use bucketlog_core::writer::{
 };
 use bytes::Bytes;
 use std::collections::VecDeque;
+use std::time::Duration;
 
 /// A writer and what its user knows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct WriterProcess {
     pub(crate) machine: Writer,
-    /// Records accepted and not reported as durable; the first lies at `acked`.
-    pending: VecDeque<Value>,
+    /// Records accepted and not reported as durable, and when they were accepted; the first lies at `acked`.
+    pending: VecDeque<(Value, MonoTime)>,
     acked: Lsn,
     asked: u32,
     last_swap: Option<(Bytes, SwapCondition)>,
+    last_swap_at: MonoTime,
+    /// Records that the user had cut, or that were cut since.
+    cut: Lsn,
     /// What the last answer was for.
     answered: Option<Kind>,
     /// It began to take over from itself.
     is_renewing: bool,
     epoch: Epoch,
+    /// Changes of the head before the writer began.
+    moves_before: u32,
 }
 
 impl WriterProcess {
-    pub(crate) fn open(keys: LogKeys, options: WriterOptions, site: u8) -> Result<Self, Violation> {
+    pub(crate) fn open(keys: LogKeys, options: WriterOptions, site: u8, moves_before: u32) -> Result<Self, Violation> {
         let machine = Writer::open(keys, options, [site + 1; 32]);
         Ok(Self {
             machine: machine.map_err(|error| Violation::new("the writer's options are valid", error))?,
@@ -39,9 +46,12 @@ impl WriterProcess {
             acked: Lsn(0),
             asked: 0,
             last_swap: None,
+            last_swap_at: MonoTime(0),
+            cut: Lsn(0),
             answered: None,
             is_renewing: false,
             epoch: Epoch(0),
+            moves_before,
         })
     }
 
@@ -69,21 +79,25 @@ impl WriterProcess {
         let now = context.now;
         match call {
             Call::Append => return self.append(1, context),
-            Call::Batch => return self.append(2, context),
+            Call::Batch => return self.append(2 + u8::from(self.asked % 4 == 1), context),
             Call::Cut => self.machine.cut(now),
             Call::Want => self.machine.want_durable(self.machine.watermarks().accepted),
             Call::Close => {
                 self.machine.close(now);
             }
             Call::Abort => self.machine.abort(),
-            Call::Read | Call::Latest | Call::Cached => {}
+            _ => {}
         }
         Ok(())
     }
 
-    fn append(&mut self, count: u32, context: &mut Context<'_>) -> Result<(), Violation> {
-        let values: Vec<Value> = (0..count).map(|i| Value::new(context.site, self.asked + i)).collect();
-        self.asked += count;
+    fn append(&mut self, count: u8, context: &mut Context<'_>) -> Result<(), Violation> {
+        let value = |i| {
+            let value = Value::new(context.site, self.asked + u32::from(i));
+            if count > 1 { value.in_batch(i, count) } else { value }
+        };
+        let values: Vec<Value> = (0..count).map(value).collect();
+        self.asked += u32::from(count);
         let record = |value: &Value| Record::new(context.now.wall, Bytes::copy_from_slice(&value.encode()));
         let accepted = if let [value] = values[..] {
             self.machine.append(context.now, record(&value)).map_err(|error| error.reason)
@@ -96,11 +110,15 @@ impl WriterProcess {
                 let expected = Lsn(self.acked.0 + self.pending.len() as u64);
                 ensure(first == expected, "LSNs are given out densely", || format!("{first} for {expected}"))?;
                 for (lsn, value) in (first.0..).map(Lsn).zip(values) {
-                    self.pending.push_back(value);
+                    self.pending.push_back((value, context.now.mono));
                     context.news.push(News::Accepted { site: context.site, lsn, value });
                 }
             }
             Err(AppendReason::Full | AppendReason::TimestampOrder { .. }) => {
+                context.news.push(News::Declined { site: context.site });
+            }
+            Err(AppendReason::TooLarge { max_records, .. }) if u32::from(count) > max_records => {
+                context.news.push(News::Rule("batch too large"));
                 context.news.push(News::Declined { site: context.site });
             }
             Err(reason) => return Err(Violation::new("an open writer takes valid records", reason)),
@@ -118,6 +136,13 @@ impl WriterProcess {
         let Command::Swap(op) = command else { return Ok(()) };
         let (body, condition) = (op.request().body.clone(), op.request().condition.clone());
         let is_opening = *self.machine.status() == Status::Opening;
+        let interval = context.setup.writer().commit_interval;
+        if !is_opening && !interval.is_zero() {
+            let waited = context.now.mono.since(self.last_swap_at);
+            ensure(waited >= interval, "commits keep their distance", || format!("{waited:?}"))?;
+            context.news.push(News::Rule("commit paced"));
+        }
+        self.last_swap_at = context.now.mono;
         let rule = match &self.last_swap {
             Some((last, on)) if *last == body && *on == condition && is_opening => "claim repeated",
             Some(_) if is_opening => "claim rebuilt",
@@ -159,10 +184,26 @@ impl WriterProcess {
             }
         }
         self.answered = None;
+        self.check_age(context)?;
         let Watermarks { accepted, cut, uploaded, committed } = self.machine.watermarks();
         ensure(accepted >= cut && cut >= uploaded && uploaded >= committed, "watermarks are in order", || {
             format!("{accepted} {cut} {uploaded} {committed}")
         })
+    }
+
+    /// Where batches age, an old one is cut as soon as nothing is before it.
+    fn check_age(&mut self, context: &mut Context<'_>) -> Result<(), Violation> {
+        let Some(max_age) = context.setup.writer().batch.max_age else { return Ok(()) };
+        let marks = self.machine.watermarks();
+        let record = |lsn: Lsn| self.pending.get(usize::try_from(lsn.0.checked_sub(self.acked.0)?).ok()?);
+        let age = |lsn| record(lsn).map_or(Duration::ZERO, |(_, at)| context.now.mono.since(*at));
+        if marks.cut > self.cut && age(self.cut) >= max_age {
+            context.news.push(News::Rule("cut by age"));
+        }
+        let is_open = matches!(self.machine.status(), Status::Open { .. });
+        let waits = is_open && marks.cut == marks.committed && age(marks.cut) >= max_age;
+        self.cut = marks.cut;
+        ensure(!waits, "an old batch is cut", || marks.cut)
     }
 
     fn is_by_read(&self) -> bool {
@@ -172,6 +213,11 @@ impl WriterProcess {
     fn opened(&mut self, epoch: Epoch, next_lsn: Lsn, context: &mut Context<'_>) -> Result<(), Violation> {
         context.news.push(News::Rule(if self.is_by_read() { "claim found by read" } else { "claim won" }));
         context.news.push(News::Opened { site: context.site, epoch, next_lsn });
+        if context.setup.proves_store() {
+            let last = self.last_swap.as_ref().map(|(_, condition)| condition);
+            ensure(last == Some(&SwapCondition::Absent), "who proves the store asks it to refuse a create", || epoch)?;
+            context.news.push(News::Rule("store proved"));
+        }
         ensure(self.epoch == Epoch(0), "a writer opens once", || epoch)?;
         (self.acked, self.epoch) = (next_lsn, epoch);
         self.check_epoch(context, Some(next_lsn))
@@ -204,9 +250,10 @@ impl WriterProcess {
         }
         self.is_renewing = false;
         context.news.push(News::Committed { site: context.site, next_lsn });
+        self.check_whole(next_lsn)?;
         ensure(next_lsn > self.acked, "durability moves forward", || next_lsn)?;
         while self.acked < next_lsn {
-            let value = self.pending.pop_front();
+            let value = self.pending.pop_front().map(|(value, _)| value);
             let found = context.log.record(self.acked);
             let is_there = value.is_some() && (context.excuses.estranged || value == found);
             ensure(is_there, "what is acknowledged is in the log", || {
@@ -223,14 +270,21 @@ impl WriterProcess {
         context.news.push(News::Halted { site: context.site, cause: cause.clone(), proven, maybe, accepted });
         self.check_cause(cause, context)?;
         ensure(proven == self.acked, "all that is proven was reported", || proven)?;
-        ensure(maybe == proven || context.excuses.doubt, "no doubt without a cause", || halted)?;
+        let is_gone = matches!(cause, HaltCause::HeadGone { .. });
+        ensure(maybe == proven || context.excuses.doubt || is_gone, "no doubt without a cause", || halted)?;
+        ensure(
+            !is_gone || maybe >= self.proposed_end(),
+            "what is proposed to a head that is gone is in doubt",
+            || halted,
+        )?;
         ensure(proven <= maybe && maybe <= accepted, "the bounds of a halt are in order", || halted)?;
         let end = Lsn(self.acked.0 + self.pending.len() as u64);
         ensure(accepted == end, "a halt accounts for every record", || halted)?;
         if let Some(rule) = rule_of(halted, committed, context.excuses) {
             context.news.push(News::Rule(rule));
         }
-        for (lsn, value) in (self.acked.0..).map(Lsn).zip(self.pending.drain(..)) {
+        self.check_whole(maybe)?;
+        for (lsn, (value, _)) in (self.acked.0..).map(Lsn).zip(self.pending.drain(..)) {
             match halted.fate(lsn) {
                 Fate::NotCommitted => context.log.never(value)?,
                 Fate::Committed => return Err(Violation::new("all that is proven was reported", lsn)),
@@ -240,24 +294,47 @@ impl WriterProcess {
         Ok(())
     }
 
+    /// What is said below a position is said of whole batches.
+    fn check_whole(&self, end: Lsn) -> Result<(), Violation> {
+        let count = usize::try_from(end.0.saturating_sub(self.acked.0)).unwrap_or(usize::MAX);
+        let last = count.checked_sub(1).and_then(|last| self.pending.get(last));
+        ensure(last.is_none_or(|(value, _)| value.ends_batch()), "a batch has one fate", || end)
+    }
+
+    /// End of what the last swap proposed, whatever became of it.
+    fn proposed_end(&self) -> Lsn {
+        let head = self.last_swap.as_ref().filter(|_| self.epoch > Epoch(0)).map(|(body, _)| Head::decode(body));
+        head.and_then(Result::ok).map_or(Lsn(0), |head| head.next_lsn)
+    }
+
     /// Nobody stops without a reason.
     fn check_cause(&self, cause: &HaltCause, context: &Context<'_>) -> Result<(), Violation> {
         let excuses = context.excuses;
         let is_true = match cause {
             HaltCause::Superseded { epoch, writer } | HaltCause::Contended { epoch, writer, .. } => {
                 let is_rival = *writer != self.machine.writer_id();
-                let owns = context.log.claim(*epoch).is_some_and(|claim| claim.writer == *writer);
-                is_rival && (owns || context.log.was_restored())
+                // A head that an initialiser made has no owner.
+                let owns = *epoch == Epoch(0) || context.log.claim(*epoch).is_some_and(|claim| claim.writer == *writer);
+                is_rival && (owns || context.log.was_tampered_with()) && self.has_lost_enough(cause, context)
             }
+            HaltCause::HeadGone { .. } => context.log.was_deleted(),
+            HaltCause::Unreachable { attempts, .. } => has_failed_enough(*attempts, excuses.hardship.since, context),
             HaltCause::Aborted => true,
             HaltCause::RetentionPassed { oldest } => {
                 context.log.head().is_some_and(|head| head.oldest_lsn >= *oldest && *oldest > self.acked)
             }
             HaltCause::Corrupt { .. } | HaltCause::KeyCollision { .. } => excuses.damage,
-            HaltCause::HeadRolledBack { .. } => context.log.was_restored(),
+            HaltCause::HeadRolledBack { .. } => context.log.was_tampered_with(),
             _ => false,
         };
         ensure(is_true, "nobody halts without a reason", || cause)
+    }
+
+    /// Every race that a claim loses is won by somebody, who changes the head.
+    fn has_lost_enough(&self, cause: &HaltCause, context: &Context<'_>) -> bool {
+        let HaltCause::Contended { attempts, .. } = cause else { return true };
+        let allowed = context.setup.writer().claim_attempts;
+        *attempts >= allowed && context.log.moves() - self.moves_before >= *attempts
     }
 
     pub(super) fn check_rest(&self, excuses: Excuses) -> Result<(), Violation> {
@@ -286,6 +363,11 @@ fn rule_of(halted: &Halted, has_committed: bool, excuses: Excuses) -> Option<&'s
         HaltCause::Superseded { .. } => "superseded without a doubt",
         HaltCause::RetentionPassed { .. } => "retention passed",
         HaltCause::HeadRolledBack { .. } => "older head refused",
+        HaltCause::HeadGone { .. } if halted.maybe > halted.proven => "head gone, commit in doubt",
+        HaltCause::HeadGone { .. } => "head gone",
+        HaltCause::Unreachable { .. } if halted.maybe > halted.proven => "budget spent, commit in doubt",
+        HaltCause::Unreachable { .. } => "budget spent",
+        HaltCause::Contended { .. } => "races lost",
         HaltCause::Aborted if halted.maybe > halted.proven => "aborted in doubt",
         _ => return None,
     })

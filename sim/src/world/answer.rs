@@ -26,17 +26,19 @@ impl World {
             found.put_off.insert((kind, about), found.now.mono.after(RETRY_AFTER));
         }
         news.push(News::Fate { site, kind, how });
+        if how != How::Done && self.setup.budgets_end() {
+            let found = &mut self.sites[usize::from(site)];
+            found.excuses.hardship.add(found.now.mono);
+        }
         self.sites[usize::from(site)].excuses.doubt |= leaves_doubt(how) && kind == Kind::Swap;
         let completion = match how {
             How::Done | How::Short | How::Flipped => self.execute(site, flight, how, news)?,
             How::Lost => {
-                let author = self.sites[usize::from(site)].author();
-                self.reach(site, author, &flight.command, false, news)?;
+                self.reach(site, flight.author, &flight.command, false, news)?;
                 flight.command.fail(Fault::indeterminate("the answer was lost"))
             }
             How::Mute => {
-                let author = self.sites[usize::from(site)].author();
-                self.reach(site, author, &flight.command, false, news)?;
+                self.reach(site, flight.author, &flight.command, false, news)?;
                 None
             }
             How::Astray => {
@@ -64,9 +66,14 @@ impl World {
         how: How,
         news: &mut Vec<News>,
     ) -> Result<Option<Completion>, Violation> {
-        let author = self.sites[usize::from(site)].author();
-        let reply = self.reach(site, author, &flight.command, flight.given_up, news)?;
+        let reply = self.reach(site, flight.author, &flight.command, flight.given_up, news)?;
         let is_head = self.is_about_head(&flight.command) && reply.fault().is_none();
+        // Who follows a tree that is replaced meanwhile fails without a fault.
+        let is_missing = reply.fault().is_some() && flight.kind == Kind::Get && !self.is_about_head(&flight.command);
+        if is_missing && self.setup.budgets_end() {
+            let found = &mut self.sites[usize::from(site)];
+            found.excuses.hardship.add(found.now.mono);
+        }
         if let Some(RefusalKind::Precondition) = reply.fault().and_then(Fault::refusal)
             && flight.kind == Kind::Create
         {
@@ -79,7 +86,7 @@ impl World {
         }
         if is_head && !flight.given_up {
             let generation = self.log.head().map_or_else(Default::default, |head| head.generation);
-            excuses.seen = excuses.seen.max(generation);
+            excuses.seen = excuses.seen.max(Some(generation));
         }
         Ok(reply.answer(flight.command))
     }
@@ -100,8 +107,8 @@ impl World {
     }
 
     fn stray_away(&mut self, site: u8, flight: &Flight) {
-        let author = self.sites[usize::from(site)].author();
-        self.stray(Stray { command: flight.command.clone(), kind: flight.kind, site, author });
+        let Flight { command, kind, author, .. } = flight.clone();
+        self.stray(Stray { command, kind, site, author });
     }
 
     fn is_about_head(&self, command: &Command) -> bool {

@@ -10,6 +10,7 @@ use crate::action::{Action, Kind, Turn};
 use crate::check::log::{Author, Log};
 use crate::check::{Violation, ensure};
 use crate::news::News;
+use crate::process::initializer::InitializerProcess;
 use crate::process::reader::ReaderProcess;
 use crate::process::writer::WriterProcess;
 use crate::process::{Context, Excuses, Role};
@@ -36,6 +37,8 @@ const HOUR: Duration = Duration::from_secs(3_600);
 struct Flight {
     command: Command,
     kind: Kind,
+    /// Its sender, and what that had seen when it sent the request.
+    author: Author,
     /// Its sender no longer waits.
     given_up: bool,
 }
@@ -68,7 +71,8 @@ impl Site {
     }
 
     fn author(&self) -> Author {
-        self.writer_id.map_or(Author::Outsider, |writer| Author::Writer(writer, self.excuses.seen))
+        let seen = self.excuses.seen;
+        self.writer_id.map_or(Author::Initializer(seen), |writer| Author::Writer(writer, seen))
     }
 }
 
@@ -183,12 +187,12 @@ impl World {
                 let stray = self.strays.remove(subject.into());
                 self.reach(stray.site, stray.author, &stray.command, true, news)?;
             }
-            Turn::StartWriter | Turn::StartReader => {
+            Turn::StartWriter | Turn::StartReader | Turn::StartInitializer => {
                 let site = self.start(turn)?;
                 self.poll(site, news)?;
             }
             Turn::Crash => self.crash(subject),
-            Turn::Touch | Turn::RivalTrim | Turn::Restore => self.meddle(turn)?,
+            Turn::Touch | Turn::RivalTrim | Turn::Restore | Turn::Delete => self.meddle(turn)?,
             Turn::Tick | Turn::Freeze | Turn::Thaw | Turn::ClockBack | Turn::ClockAhead => {
                 let site = &mut self.sites[usize::from(subject)];
                 match turn {
@@ -216,7 +220,13 @@ impl World {
         let site = u8::try_from(self.sites.len()).map_err(|error| Violation::new("a world is small", error))?;
         let role = match turn {
             Turn::StartReader => Role::Reader(ReaderProcess::new(self.keys.clone(), self.setup.reader(), site)),
-            _ => Role::Writer(WriterProcess::open(self.keys.clone(), self.setup.writer(), site)?),
+            Turn::StartInitializer => Role::Initializer(InitializerProcess::begin(
+                &self.keys,
+                self.setup.writer().layout,
+                self.setup.writer().budget,
+                site,
+            )?),
+            _ => Role::Writer(WriterProcess::open(self.keys.clone(), self.setup.writer(), site, self.log.moves())?),
         };
         // Clocks have nothing in common: neither their origin nor, within seconds, the time of day.
         let now = Now {
@@ -239,8 +249,7 @@ impl World {
     fn crash(&mut self, subject: u8) {
         let site = &mut self.sites[usize::from(subject)];
         site.role = Role::Gone;
-        let author = site.author();
-        for Flight { command, kind, .. } in std::mem::take(&mut site.flights) {
+        for Flight { command, kind, author, .. } in std::mem::take(&mut site.flights) {
             self.stray(Stray { command, kind, site: subject, author });
         }
     }
@@ -263,7 +272,7 @@ impl World {
     ) -> Result<(), Violation> {
         let found = &mut self.sites[usize::from(site)];
         let (now, excuses) = (found.now, found.excuses);
-        act(&mut found.role, &mut Context { site, now, log: &mut self.log, news, excuses })
+        act(&mut found.role, &mut Context { site, now, log: &mut self.log, news, excuses, setup: self.setup })
     }
 
     /// Lets a process run until it waits.
@@ -298,9 +307,12 @@ impl World {
         self.with(site, news, |role, context| role.sent(&command, context))?;
         let found = &mut self.sites[usize::from(site)];
         let put_off = found.put_off.remove(&(kind, about.clone()));
+        // The last attempt is made when the budget ends, whatever the store asks for.
+        let put_off = put_off.filter(|_| !self.setup.budgets_end());
         ensure(put_off.is_none_or(|until| until <= found.now.mono), "who is asked to wait waits", || about)?;
+        let author = found.author();
         let flights = &mut self.sites[usize::from(site)].flights;
-        flights.push(Flight { command, kind, given_up: false });
+        flights.push(Flight { command, kind, author, given_up: false });
         let waiting = flights.iter().filter(|flight| !flight.given_up).count();
         ensure(waiting <= MAX_IN_FLIGHT, "requests in flight are bounded", || waiting)
     }
@@ -312,6 +324,9 @@ impl World {
         let flight = &mut found.flights[position];
         flight.given_up = true;
         found.excuses.doubt |= flight.kind == Kind::Swap;
+        if self.setup.budgets_end() {
+            found.excuses.hardship.add(found.now.mono);
+        }
         if !flight.kind.is_write() {
             found.flights.remove(position);
         }

@@ -8,15 +8,32 @@ use bucketlog_core::boundary::Command;
 
 /// Readers alive at the same time.
 const MAX_READERS: usize = 2;
+/// Initialisers, living or done.
+const MAX_INITIALIZERS: usize = 2;
+/// Turns that concern no process that is there.
+const STARTS_AND_HANDS: [Turn; 7] = [
+    Turn::StartWriter,
+    Turn::StartReader,
+    Turn::StartInitializer,
+    Turn::Touch,
+    Turn::RivalTrim,
+    Turn::Restore,
+    Turn::Delete,
+];
 /// Times that a rival from elsewhere takes the log over.
 const MAX_RIVALS: u8 = 8;
 
 impl World {
     /// Every action that is possible now and has weight, with its weight.
     pub fn offers(&self, weights: &Weights, offers: &mut Vec<(Action, u32)>) {
+        let is_unborn = self.log.head().is_none();
         let is_lonely = !self.sites.iter().any(|site| site.role.can_write());
         let mut offer = |action: Action, knob: Knob| {
-            let boost = if is_lonely && knob == Knob::Turn(Turn::StartWriter) { 20 } else { 1 };
+            let boost = match knob {
+                Knob::Turn(Turn::StartWriter) if is_lonely => 20,
+                Knob::Turn(Turn::StartInitializer) if is_unborn => 10,
+                _ => 1,
+            };
             let weight = weights.of(knob) * boost;
             if weight > 0 {
                 offers.push((action, weight));
@@ -46,7 +63,7 @@ impl World {
         for subject in (0..).take(self.strays.len()) {
             offer(Action::Turn { turn: Turn::Land, subject }, Knob::Turn(Turn::Land));
         }
-        for turn in [Turn::StartWriter, Turn::StartReader, Turn::Touch, Turn::RivalTrim, Turn::Restore] {
+        for turn in STARTS_AND_HANDS {
             if self.may_turn(turn, 0) {
                 offer(Action::Turn { turn, subject: 0 }, Knob::Turn(turn));
             }
@@ -91,11 +108,21 @@ impl World {
                 let readers = self.sites.iter().filter(|site| matches!(site.role, Role::Reader(_))).count();
                 readers < MAX_READERS && self.sites.len() < self.setup.processes.into()
             }
+            Turn::StartInitializer => {
+                let others = self.sites.iter().filter(|site| matches!(site.role, Role::Initializer(_))).count();
+                others < MAX_INITIALIZERS && self.sites.len() < self.setup.processes.into()
+            }
             Turn::Crash => site.is_some(),
             Turn::Freeze | Turn::ClockBack | Turn::ClockAhead => site.is_some_and(|site| !site.frozen),
             Turn::Thaw => site.is_some_and(|site| site.frozen),
             Turn::Touch => self.setup.versions == Versions::Unique && self.log.head().is_some(),
             Turn::RivalTrim => self.rivals < MAX_RIVALS && self.log.head().is_some(),
+            // As for a restored head; and once is enough. A swap that the store must refuse because there is a head, for
+            // a proof, puts one there where it was deleted meanwhile; nobody can guard against that.
+            Turn::Delete => {
+                let is_safe = self.setup.versions == Versions::Unique && !self.setup.proves_store();
+                is_safe && !self.log.was_deleted() && self.log.head().is_some()
+            }
             // Content-hash versions would revive tokens that are dead by now; nobody can guard against that.
             Turn::Restore => {
                 let is_unique = self.setup.versions == Versions::Unique;

@@ -14,10 +14,32 @@ impl World {
             Turn::Touch => {
                 let bytes = self.log.bytes().clone();
                 self.store.put(self.keys.head(), bytes);
+                self.log.touched();
+                self.hamper_all();
+                Ok(())
+            }
+            Turn::Delete => {
+                self.delete();
                 Ok(())
             }
             Turn::Restore => self.restore(),
             _ => self.rival_trim(),
+        }
+    }
+
+    /// Whoever has seen the head knows a history that is over.
+    fn delete(&mut self) {
+        self.store.remove(self.keys.head());
+        self.log.deleted();
+        for site in &mut self.sites {
+            site.excuses.estranged |= site.excuses.seen.is_some();
+        }
+    }
+
+    /// An operator's hand costs every writer an attempt.
+    fn hamper_all(&mut self) {
+        if self.setup.budgets_end() {
+            self.sites.iter_mut().for_each(|site| site.excuses.hardship.add(site.now.mono));
         }
     }
 
@@ -26,7 +48,7 @@ impl World {
         self.store.put(self.keys.head(), bytes.clone());
         let generation = self.log.restored(bytes)?;
         for site in &mut self.sites {
-            site.excuses.estranged |= site.excuses.seen > generation;
+            site.excuses.estranged |= site.excuses.seen > Some(generation);
         }
         Ok(())
     }

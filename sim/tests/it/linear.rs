@@ -8,7 +8,13 @@ use bucketlog_sim::setup::Knob;
 #[test]
 fn histories_are_linearizable() {
     // Without those that take records away, or stop readers for good.
-    let off = [Knob::Turn(Turn::Restore), Knob::Turn(Turn::RivalTrim), Knob::How(How::Short), Knob::How(How::Flipped)];
+    let off = [
+        Knob::Turn(Turn::Restore),
+        Knob::Turn(Turn::Delete),
+        Knob::Turn(Turn::RivalTrim),
+        Knob::How(How::Short),
+        Knob::How(How::Flipped),
+    ];
     for seed in 0..200 {
         let mut history = History::default();
         let (_, outcome) = seeded(seed, 300, |knob| !off.contains(&knob), &mut |_, news| history.add(news));

@@ -22,7 +22,7 @@ fn check(seeds: std::ops::Range<u64>, steps: u64, allowed: impl Fn(Knob) -> bool
 #[test]
 fn all_faults_at_once_break_no_rule() {
     let stats = std::thread::scope(|scope| {
-        let halves = [0..5_500, 5_500..11_000];
+        let halves = [0..10_000, 10_000..20_000];
         let running = halves.map(|seeds| scope.spawn(|| check(seeds, 600, |_| true)));
         running.map(|half| half.join().expect("a half without a violation"))
     });
