@@ -179,7 +179,8 @@ impl<P: Program> Trial<P> {
     fn explore(&self, seed: u64) -> (TrialRecording, Outcome) {
         let mut random = Random::new(seed);
         let processes = u8::try_from(self.nodes).unwrap_or(u8::MAX);
-        let setup = Setup { processes, appends: 0, ..Setup::draw(&mut random) };
+        // A program's writers have no budget that ends, nor a pace: what it waits for would be the options', not its own.
+        let setup = Setup { processes, appends: 0, temper: 0, ..Setup::draw(&mut random) };
         let doses = Doses::draw(&mut random, &self.left_out);
         let mut choices = Seeded::new(random.next_u64(), self.steps);
         let mut recording = TrialRecording { setup, steps: Vec::new(), quiesce: true };
