@@ -9,13 +9,13 @@ use std::time::Duration;
 pub struct Backoff {
     /// Wait after the first failure; the actual wait is between half of it and all of it. Default 50 ms.
     pub base: Duration,
-    /// The wait doubles up to this. Default 10 s.
+    /// The wait doubles up to this. Default 30 s.
     pub max: Duration,
 }
 
 impl Default for Backoff {
     fn default() -> Self {
-        Self { base: Duration::from_millis(50), max: Duration::from_secs(10) }
+        Self { base: Duration::from_millis(50), max: Duration::from_secs(30) }
     }
 }
 

@@ -98,5 +98,6 @@ pub mod limits;
 pub mod metric;
 #[doc(hidden)]
 pub mod mutant;
+pub mod pace;
 pub mod reader;
 pub mod writer;

@@ -125,6 +125,16 @@ impl<W: Clone> Outstanding<W> {
         Some(note)
     }
 
+    /// What each operation that waits for an answer is for.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = &W> {
+        self.waiting.values().map(|(_, note)| note)
+    }
+
+    /// What each answer that was not looked at yet is for.
+    pub(crate) fn unseen(&self) -> impl Iterator<Item = &W> {
+        self.inbox.iter().map(|(note, _)| note)
+    }
+
     /// Number of operations that wait for an answer.
     pub(crate) fn in_flight(&self) -> usize {
         self.waiting.len()

@@ -69,6 +69,8 @@ pub(super) enum Stage {
 pub(super) struct Load {
     pub(super) want: Want,
     stage: Stage,
+    /// Nobody waits for it now: it is loaded ahead.
+    is_ahead: bool,
     waiters: BTreeSet<CallId>,
     /// Requests sent.
     pub(super) attempts: u32,
@@ -82,22 +84,29 @@ pub(super) struct Load {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Loads {
     by_key: BTreeMap<LoadKey, Load>,
-    queued: BTreeSet<LoadKey>,
+    /// What is waited for now comes before what is loaded ahead.
+    queued: BTreeSet<(bool, LoadKey)>,
     stored: BTreeSet<LoadKey>,
     resting: BTreeSet<(MonoTime, LoadKey)>,
 }
 
 impl Loads {
     /// Lets `call` wait for a thing, which is loaded from now on if it isn't already. `stored`: the bytes of a block,
-    /// where they are at hand.
-    pub(super) fn want(&mut self, want: Want, stored: Option<Bytes>, call: CallId) {
+    /// where they are at hand; `is_ahead`: the call can go on without.
+    pub(super) fn want(&mut self, want: Want, stored: Option<Bytes>, call: CallId, is_ahead: bool) {
         let key = want.key();
         if let Some(load) = self.by_key.get_mut(&key) {
             load.waiters.insert(call);
+            if load.is_ahead && !is_ahead {
+                load.is_ahead = false;
+                if self.queued.remove(&(true, key)) {
+                    self.queued.insert((false, key));
+                }
+            }
             return;
         }
         let waiters = BTreeSet::from([call]);
-        let load = Load { want, stage: Stage::Asked, waiters, attempts: 0, fault: None, since: None };
+        let load = Load { want, stage: Stage::Asked, is_ahead, waiters, attempts: 0, fault: None, since: None };
         self.by_key.insert(key, load);
         self.enter(key, stored.map_or(Stage::Queued, Stage::Stored));
     }
@@ -168,9 +177,15 @@ impl Loads {
         }
     }
 
-    /// The first thing to be requested.
-    pub(super) fn next_queued(&self) -> Option<&Want> {
-        self.queued.first().and_then(|key| self.by_key.get(key)).map(|load| &load.want)
+    /// The first thing to be requested; nothing that is loaded ahead unless `may_look_ahead`.
+    pub(super) fn next_queued(&self, may_look_ahead: bool) -> Option<&Want> {
+        let (_, key) = self.queued.first().filter(|(is_ahead, _)| may_look_ahead || !is_ahead)?;
+        self.by_key.get(key).map(|load| &load.want)
+    }
+
+    /// Whether nobody waits for it now.
+    pub(super) fn is_ahead(&self, key: LoadKey) -> bool {
+        self.by_key.get(&key).is_some_and(|load| load.is_ahead)
     }
 
     /// The queued blocks that follow `first` without a gap and end within `bytes`.
@@ -180,11 +195,15 @@ impl Loads {
         let start = segment.index.block_range(first).map_or(0, |range| range.start);
         while let Some(range) = segment.index.block_range(end)
             && range.end.saturating_sub(start) <= bytes
-            && self.queued.contains(&LoadKey::Block(name, end))
+            && self.is_queued(LoadKey::Block(name, end))
         {
             end += 1;
         }
         first..end
+    }
+
+    fn is_queued(&self, key: LoadKey) -> bool {
+        self.by_key.get(&key).is_some_and(|load| load.stage == Stage::Queued)
     }
 
     /// When the next rest ends.
@@ -196,19 +215,19 @@ impl Loads {
     fn enter(&mut self, key: LoadKey, stage: Stage) -> Option<Stage> {
         let load = self.by_key.get_mut(&key)?;
         match &stage {
-            Stage::Queued => drop(self.queued.insert(key)),
+            Stage::Queued => drop(self.queued.insert((load.is_ahead, key))),
             Stage::Stored(_) => drop(self.stored.insert(key)),
             Stage::Resting(until) => drop(self.resting.insert((*until, key))),
             Stage::Asked | Stage::Decoding => {}
         }
-        let left = std::mem::replace(&mut load.stage, stage);
-        self.unlist(key, &left);
+        let (left, is_ahead) = (std::mem::replace(&mut load.stage, stage), load.is_ahead);
+        self.unlist(key, &left, is_ahead);
         Some(left)
     }
 
-    fn unlist(&mut self, key: LoadKey, stage: &Stage) {
+    fn unlist(&mut self, key: LoadKey, stage: &Stage, is_ahead: bool) {
         match stage {
-            Stage::Queued => drop(self.queued.remove(&key)),
+            Stage::Queued => drop(self.queued.remove(&(is_ahead, key))),
             Stage::Stored(_) => drop(self.stored.remove(&key)),
             Stage::Resting(until) => drop(self.resting.remove(&(*until, key))),
             Stage::Asked | Stage::Decoding => {}
@@ -217,7 +236,7 @@ impl Loads {
 
     fn remove(&mut self, key: LoadKey) -> Option<Load> {
         let load = self.by_key.remove(&key)?;
-        self.unlist(key, &load.stage);
+        self.unlist(key, &load.stage, load.is_ahead);
         Some(load)
     }
 }

@@ -31,6 +31,7 @@ use crate::boundary::{Command, Completion, Fault, Machine, MonoTime, Now, Outsta
 use crate::entropy::Entropy;
 use crate::format::keys::LogKeys;
 use crate::ids::{Lsn, TimestampMs};
+use crate::pace::{Hedge, Window};
 use bytes::Bytes;
 use call::{Call, Goal, Progress};
 use loads::{Load, LoadKey, Loads, Want};
@@ -52,6 +53,10 @@ pub struct Reader {
     deadlines: BTreeSet<(MonoTime, CallId)>,
     loads: Loads,
     outstanding: Outstanding<Work>,
+    /// Requests that may be in flight at once.
+    window: Window,
+    hedge: Hedge<LoadKey>,
+    throttles: u64,
     events: VecDeque<ReaderEvent>,
 }
 
@@ -62,6 +67,9 @@ impl Reader {
     pub fn new(keys: LogKeys, options: ReaderOptions, entropy: [u8; 32]) -> Self {
         Self {
             stock: Stock::new(keys, &options),
+            window: Window::new(u32::try_from(options.max_in_flight).unwrap_or(u32::MAX)),
+            hedge: Hedge::new(options.hedge),
+            throttles: 0,
             options,
             entropy: Entropy::from_seed(entropy),
             next_call: 0,
@@ -123,6 +131,18 @@ impl Reader {
         self.outstanding.late()
     }
 
+    /// Requests that the store refused because there were too many.
+    #[must_use]
+    pub fn throttles(&self) -> u64 {
+        self.throttles
+    }
+
+    /// Second requests for what took unusually long ([`ReaderOptions::hedge`]).
+    #[must_use]
+    pub fn hedges(&self) -> u64 {
+        self.hedge.hedges()
+    }
+
     /// Bytes held by the caches of pages, of indexes and small segments, and of decoded blocks.
     #[must_use]
     pub fn cached_bytes(&self) -> [usize; 3] {
@@ -179,15 +199,17 @@ impl Reader {
         let wanted: BTreeSet<LoadKey> = wants.iter().map(Want::key).collect();
         let Some(call) = self.calls.get_mut(&id) else { return };
         let before = std::mem::replace(&mut call.waiting, wanted);
-        for want in wants {
-            self.want(id, want);
+        for (place, want) in wants.into_iter().enumerate() {
+            // A call goes on with the first; of the rest only pages are no records loaded ahead.
+            let is_ahead = place > 0 && matches!(want, Want::Segment(_) | Want::Block(..));
+            self.want(id, want, is_ahead);
         }
         let Some(call) = self.calls.get(&id) else { return };
         let left: Vec<LoadKey> = before.difference(&call.waiting).copied().collect();
         self.leave(id, left.into_iter());
     }
 
-    fn want(&mut self, id: CallId, want: Want) {
+    fn want(&mut self, id: CallId, want: Want, is_ahead: bool) {
         let key = want.key();
         let stored = match &want {
             Want::Head | Want::Page(_) => Ok(None),
@@ -197,7 +219,7 @@ impl Reader {
             Want::Block(segment, index) => self.resident(segment, *index).transpose(),
         };
         match stored {
-            Ok(stored) => self.loads.want(want, stored, id),
+            Ok(stored) => self.loads.want(want, stored, id, is_ahead),
             Err(error) => self.hand_over(id, key, Err(error)),
         }
     }
@@ -275,6 +297,6 @@ impl Machine for Reader {
 
     fn deadline(&self) -> Option<MonoTime> {
         let call = self.deadlines.first().map(|(deadline, _)| *deadline);
-        [self.outstanding.deadline(), self.loads.deadline(), call].into_iter().flatten().min()
+        [self.outstanding.deadline(), self.loads.deadline(), self.hedge.deadline(), call].into_iter().flatten().min()
     }
 }

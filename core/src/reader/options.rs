@@ -1,5 +1,6 @@
 //! What a reader may spend.
 use crate::backoff::Backoff;
+use crate::pace::HedgePolicy;
 use std::time::Duration;
 
 /// Limits of one [`Reader`](super::Reader). Sizes are bytes.
@@ -22,8 +23,13 @@ pub struct ReaderOptions {
     pub prefetch_count: usize,
     /// Neighbouring blocks are read by one request up to this size; a larger block comes alone. Default 4 MiB.
     pub merge_bytes: u64,
-    /// Commands in flight; at least 1 counts. Default 16.
+    /// Commands in flight; at least 1 counts. Throttles halve the number of requests among them for a while. Default 16.
     pub max_in_flight: usize,
+    /// Requests in flight for what is loaded ahead; at least 1 counts. The rest of `max_in_flight` is kept for what calls
+    /// wait for now, so that a reader that catches up does not starve one that looks a record up. Default 12.
+    pub max_ahead: usize,
+    /// Second requests for what takes unusually long. Default none.
+    pub hedge: Option<HedgePolicy>,
     /// Time after which a single request counts as lost. Default 15 s.
     pub request_timeout: Duration,
     /// Time that one call may take, repeated requests included. Default 60 s.
@@ -48,6 +54,8 @@ impl Default for ReaderOptions {
             prefetch_count: 64,
             merge_bytes: 4 << 20,
             max_in_flight: 16,
+            max_ahead: 12,
+            hedge: None,
             request_timeout: Duration::from_secs(15),
             budget: Duration::from_secs(60),
             backoff: Backoff::default(),

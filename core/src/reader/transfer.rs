@@ -41,6 +41,16 @@ impl Transfer {
         }
     }
 
+    /// The load that it is begun for.
+    pub(super) fn first_key(&self) -> LoadKey {
+        match self {
+            Self::Head(_) => LoadKey::Head,
+            Self::Page(reference) => LoadKey::Page(reference.page_id),
+            Self::Segment(entry) => LoadKey::Segment(SegmentName::from(entry)),
+            Self::Blocks(segment, blocks) => LoadKey::Block(SegmentName::from(&segment.entry), blocks.start),
+        }
+    }
+
     fn object(&self, stock: &Stock) -> Key {
         match self {
             Self::Head(_) => stock.head_key(),

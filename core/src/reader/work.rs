@@ -7,6 +7,7 @@ use crate::boundary::{Answer, Command, DecodeBlock, Fault, Get, GetReply, MonoTi
 use crate::format::FormatError;
 use crate::format::segment::DecodedBlock;
 use crate::limits::BLOCK_PREAMBLE_LEN;
+use crate::mutant::mutant;
 use bytes::Bytes;
 use std::ops::Range;
 use std::sync::Arc;
@@ -33,6 +34,11 @@ fn block_key(segment: &OpenSegment, index: usize) -> LoadKey {
     LoadKey::Block(SegmentName::from(&segment.entry), index)
 }
 
+fn count<'w>(works: impl Iterator<Item = &'w Work>, is_such: impl Fn(LoadKey) -> bool) -> u32 {
+    let is_counted = |work: &Work| matches!(work, Work::Transfer(transfer) if is_such(transfer.first_key()));
+    works.map(|work| u32::from(is_counted(work))).sum()
+}
+
 impl Reader {
     /// The next command, as long as there may be more in flight. Decoding comes first: it frees memory.
     pub(super) fn issue(&mut self, now: Now) -> Option<Command> {
@@ -42,7 +48,17 @@ impl Reader {
         if let Some((Want::Block(segment, index), stored)) = self.loads.next_decodable() {
             return Some(self.issue_decode(segment, index, stored, now));
         }
-        let transfer = match self.loads.next_queued()? {
+        if let Some(twin) = self.next_twin(now.mono) {
+            let request = twin.request(&self.stock, &self.options);
+            let patience = self.options.request_timeout;
+            return Some(Command::Get(self.outstanding.issue(now, patience, Work::Transfer(twin), request)));
+        }
+        if self.transfers(|_| true) >= self.window.size() {
+            return None;
+        }
+        let ahead = self.transfers(|key| self.loads.is_ahead(key));
+        let may_look_ahead = (ahead as usize) < self.options.max_ahead.max(1) || mutant("looking ahead has no bound");
+        let transfer = match self.loads.next_queued(may_look_ahead)? {
             Want::Head => {
                 self.stock.head_requests += 1;
                 Transfer::Head(self.stock.head_requests)
@@ -57,10 +73,31 @@ impl Reader {
         Some(self.issue_get(transfer, now))
     }
 
+    /// Requests in flight whose first load is such.
+    fn transfers(&self, is_such: impl Fn(LoadKey) -> bool) -> u32 {
+        count(self.outstanding.notes(), is_such)
+    }
+
+    /// A request in flight that takes so long that it is made once more.
+    fn next_twin(&mut self, now: MonoTime) -> Option<Transfer> {
+        while let Some(key) = self.hedge.next_due(now) {
+            let of_key = |work: &Work| match work {
+                Work::Transfer(transfer) => Some(transfer).filter(|transfer| transfer.first_key() == key).cloned(),
+                Work::Decode(..) => None,
+            };
+            if let Some(transfer) = self.outstanding.notes().find_map(of_key) {
+                self.hedge.doubles(key);
+                return Some(transfer);
+            }
+        }
+        None
+    }
+
     fn issue_get(&mut self, transfer: Transfer, now: Now) -> Command {
         for key in transfer.keys() {
             self.loads.asked(key, now.mono);
         }
+        self.hedge.begins(transfer.first_key(), now.mono);
         let request = transfer.request(&self.stock, &self.options);
         let patience = self.options.request_timeout;
         Command::Get(self.outstanding.issue(now, patience, Work::Transfer(transfer), request))
@@ -86,10 +123,33 @@ impl Reader {
                 Ok(block) => self.absorb_block(segment, *index, block, now),
                 Err(fault) => self.set_back(work.keys(), &fault, now),
             },
-            Work::Transfer(transfer) => match answer.to::<Get>() {
-                Ok(reply) => self.absorb_reply(transfer, reply, now),
-                Err(fault) => self.absorb_fault(transfer, &fault, now),
-            },
+            Work::Transfer(transfer) => {
+                let result = answer.to::<Get>();
+                let has_twin = self.hedge.ends(transfer.first_key(), now, result.is_ok());
+                self.pace(result.as_ref().err());
+                match result {
+                    Ok(reply) => {
+                        if has_twin {
+                            self.outstanding.forget(|other| other == work);
+                        }
+                        self.absorb_reply(transfer, reply, now);
+                    }
+                    Err(fault) => self.absorb_fault(transfer, &fault, now),
+                }
+            }
+        }
+    }
+
+    /// Fewer requests at once where the store finds that there are too many.
+    fn pace(&mut self, fault: Option<&Fault>) {
+        match fault.map(Fault::refusal) {
+            None => self.window.succeeded(),
+            Some(Some(RefusalKind::Throttled(_))) => {
+                self.throttles += 1;
+                // Also those whose answers came together with this one.
+                self.window.throttled(self.transfers(|_| true) + count(self.outstanding.unseen(), |_| true));
+            }
+            Some(_) => {}
         }
     }
 

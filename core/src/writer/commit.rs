@@ -6,6 +6,7 @@ use super::head::HeadRead;
 use super::resolve::{Finding, Proposed, classify};
 use super::retry::Failures;
 use super::segment::Stage as SegmentStage;
+use super::upload::throttles;
 use super::{Metric, Note, Writer};
 use crate::boundary::{
     ByteRange, Command, Fault, Get, GetReply, MonoTime, Now, RefusalKind, SwapCondition, SwapReply, Version,
@@ -234,7 +235,12 @@ impl Writer {
     }
 
     pub(super) fn swapped(&mut self, now: Now, result: Result<SwapReply, Fault>) {
-        let Some(proposal) = self.commit.proposal_mut().filter(|p| p.stage == Stage::Swapping) else { return };
+        if self.commit.proposal().is_none_or(|p| p.stage != Stage::Swapping) {
+            return;
+        }
+        let is_throttled = result.as_ref().is_err_and(throttles);
+        self.pace_head(is_throttled);
+        let Some(proposal) = self.commit.proposal_mut() else { return };
         let fault = match result {
             Ok(SwapReply { version }) => return self.swap_won(now, version),
             Err(fault) => fault,
@@ -266,6 +272,16 @@ impl Writer {
                 proposal.unresolved &= !mutant("a 409 settles earlier attempts");
                 self.publish_again(now, fault, |at| Stage::Swap { at });
             }
+        }
+    }
+
+    /// The next swap keeps its distance from one that was throttled.
+    fn pace_head(&mut self, is_throttled: bool) {
+        if is_throttled {
+            self.stats.throttles += 1;
+            self.head_pace.throttled();
+        } else {
+            self.head_pace.passed();
         }
     }
 

@@ -329,6 +329,10 @@ pub struct WriterStats {
     pub doubts: u64,
     /// Times that the writer took over from itself.
     pub self_takeovers: u64,
+    /// Requests that the store refused because there were too many.
+    pub throttles: u64,
+    /// Creates that were sent a second time because the first took unusually long ([`super::WriterOptions::hedge`]).
+    pub hedges: u64,
     /// Answers that came too late or twice and were ignored.
     pub late_answers: u64,
 }

@@ -26,7 +26,7 @@ impl Writer {
     /// Starts a swap of the head, which puts off the next one.
     pub(super) fn swap_head(&mut self, now: Now, note: Note, body: Bytes, condition: SwapCondition) -> Command {
         if !mutant("commits do not keep their distance") {
-            self.next_swap = now.mono.after(self.options.commit_interval);
+            self.next_swap = now.mono.after(self.options.commit_interval.max(self.head_pace.interval()));
         }
         let swap = Swap { key: self.head_key.clone(), body, condition };
         Command::Swap(self.outstanding.issue(now, self.options.patience, note, swap))

@@ -36,6 +36,7 @@ use crate::format::keys::LogKeys;
 use crate::ids::{Epoch, Generation, Lsn, TimestampMs, WriterId};
 use crate::metric::Metric;
 use crate::mutant::mutant;
+use crate::pace::{HeadPace, Hedge, Window};
 use claim::Claim;
 use commit::Commit;
 use retry::Failures;
@@ -100,6 +101,7 @@ pub struct Writer {
     seen_generation: Option<Generation>,
     /// The head may be swapped again then.
     next_swap: MonoTime,
+    head_pace: HeadPace,
     commit: Commit,
 
     /// The segment that takes records.
@@ -113,8 +115,10 @@ pub struct Writer {
     encode_failures: Failures,
     /// The store takes no parts.
     whole_objects: bool,
-    /// Parts that may be under way at once; throttles narrow it.
-    part_window: u32,
+    /// Whole segments, and parts, that may be under way at once.
+    upload_window: Window,
+    part_window: Window,
+    hedge: Hedge<u64>,
     /// Uploads that nobody needs any more.
     to_abort: VecDeque<(Key, UploadId)>,
     /// One of them is being thrown away.
@@ -161,6 +165,7 @@ impl Writer {
             token: Version::from(""),
             seen_generation: None,
             next_swap: MonoTime(0),
+            head_pace: HeadPace::default(),
             commit: Commit::Idle,
             active: None,
             queue: VecDeque::new(),
@@ -170,7 +175,9 @@ impl Writer {
             encode_at: MonoTime(0),
             encode_failures: Failures::default(),
             whole_objects: false,
-            part_window: options.parts.map_or(1, |policy| policy.parallel),
+            upload_window: Window::new(options.parallel_uploads),
+            part_window: Window::new(options.parts.map_or(1, |policy| policy.parallel)),
+            hedge: Hedge::new(options.hedge),
             to_abort: VecDeque::new(),
             aborting: false,
             typical_block: 0,
@@ -228,7 +235,7 @@ impl Writer {
     /// Counters since the writer was made.
     #[must_use]
     pub fn stats(&self) -> WriterStats {
-        WriterStats { late_answers: self.outstanding.late(), ..self.stats }
+        WriterStats { late_answers: self.outstanding.late(), hedges: self.hedge.hedges(), ..self.stats }
     }
 
     /// The head as this writer last committed or claimed it.
@@ -385,6 +392,7 @@ impl Machine for Writer {
             .poll_commit(now)
             .or_else(|| self.poll_upload(now))
             .or_else(|| self.poll_multipart(now))
+            .or_else(|| self.poll_hedge(now))
             .or_else(|| self.poll_encode(now));
         self.announce_room();
         self.finish_closing();
@@ -410,6 +418,7 @@ impl Machine for Writer {
             self.commit_deadline(),
             self.upload_deadline(),
             self.multipart_deadline(),
+            self.hedge.deadline(),
             self.encode_deadline(),
         ];
         rest.into_iter().flatten().min()

@@ -82,9 +82,12 @@ impl Writer {
     }
 
     fn has_room_for_part(&self) -> bool {
+        self.parts_out() < self.part_window.size()
+    }
+
+    fn parts_out(&self) -> u32 {
         let parts = self.queue.iter().chain(&self.active).filter_map(|segment| segment.parts.as_ref());
-        let out: usize = parts.map(Parts::out).sum();
-        out < self.part_window as usize
+        parts.map(Parts::out).sum()
     }
 
     pub(super) fn upload_begun(&mut self, now: Now, serial: u64, result: Result<CreateUploadReply, Fault>) {
@@ -120,8 +123,7 @@ impl Writer {
         let fault = match result {
             Ok(reply) => {
                 parts.stored(number, reply.tag);
-                self.part_window = self.part_window.saturating_add(1).min(self.most_parts());
-                return;
+                return self.part_window.succeeded();
             }
             Err(fault) => fault,
         };
@@ -131,17 +133,14 @@ impl Writer {
         }
         let (mut failures, key) = (parts.failures(number), parts.key().clone());
         if throttles(&fault) {
-            self.part_window = (self.part_window / 2).max(1);
+            let under_way = self.parts_out();
+            self.stats.throttles += 1;
+            self.part_window.throttled(under_way);
         }
         let Some(at) = self.retry(now, &mut failures, ("storing a part of", &key), fault) else { return };
         if let Some(parts) = self.segment_mut(serial).and_then(|segment| segment.parts.as_mut()) {
             parts.send_again(number, failures, at);
         }
-    }
-
-    /// Parts under way at most, while nothing is throttled.
-    pub(super) fn most_parts(&self) -> u32 {
-        self.options.parts.map_or(1, |policy| policy.parallel)
     }
 
     pub(super) fn completed(&mut self, now: Now, serial: u64, result: Result<CreateReply, Fault>) {

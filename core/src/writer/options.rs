@@ -3,6 +3,7 @@ use crate::backoff::Backoff;
 use crate::format::HashAlgo;
 use crate::format::catalog::CatalogLayout;
 use crate::format::segment::Codec;
+use crate::pace::HedgePolicy;
 use std::time::Duration;
 
 /// Options of one writer; the defaults suit a remote store.
@@ -27,12 +28,12 @@ pub struct WriterOptions {
     /// How large segments are stored in parts, while their later blocks are still being sealed; `None`: every segment is
     /// one object of one request. A store that takes no parts is told by its answer. Default [`PartPolicy::default`].
     pub parts: Option<PartPolicy>,
-    /// Whole segments uploaded at the same time; at least 1. Default 2.
+    /// Whole segments uploaded at the same time; at least 1. Throttles halve it for a while. Default 2.
     pub parallel_uploads: u32,
     /// Blocks encoded at the same time; at least 1. Default 4.
     pub parallel_encodes: u32,
-    /// Least time between the starts of two head swaps: stores that limit writes to one object are paced by it.
-    /// Default 0.
+    /// Least time between the starts of two head swaps; default 0. A store that throttles writes to one object is paced
+    /// beyond that by itself, up to 2 s.
     pub commit_interval: Duration,
     /// Segments folded into one head swap at most; at least 1. Default 1,024.
     pub max_group: u32,
@@ -47,6 +48,8 @@ pub struct WriterOptions {
     /// Unknown outcomes of one swap before the writer takes over from itself, which kills every older request that
     /// might still land. Default 4.
     pub self_takeover_after: u32,
+    /// Second requests for creates of segments that take unusually long. Default none.
+    pub hedge: Option<HedgePolicy>,
     /// Whether a claim that won is followed by two swaps of the same bytes whose conditions are false, which the store
     /// must refuse: one that takes them would let a fenced writer overwrite its successor. Two requests more per open.
     /// Default off.
@@ -125,6 +128,7 @@ impl Default for WriterOptions {
             backoff: Backoff::default(),
             claim_attempts: 32,
             self_takeover_after: 4,
+            hedge: None,
             prove_store: false,
             metrics: false,
         }

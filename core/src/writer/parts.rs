@@ -114,8 +114,8 @@ impl Parts {
     }
 
     /// Parts under way.
-    pub(super) fn out(&self) -> usize {
-        self.bodies.iter().filter(|part| part.stage == Stage::Out).count()
+    pub(super) fn out(&self) -> u32 {
+        self.bodies.iter().map(|part| u32::from(part.stage == Stage::Out)).sum()
     }
 
     /// The completion, once every part is stored; the caller knows when no part will follow.

@@ -1,6 +1,6 @@
 //! Blocks to workers, segments to the store.
 use super::retry::Failures;
-use super::segment::{Block, Object, Stage};
+use super::segment::{Block, Object, Segment, Stage};
 use super::{Note, Writer};
 use crate::boundary::{
     ByteRange, Command, Create, CreateReply, EncodeBlock, Fault, Get, GetReply, MonoTime, Now, RefusalKind,
@@ -73,6 +73,7 @@ impl Writer {
             Stage::Ready { object, .. } => {
                 let create = Create { key: object.key.clone(), body: object.pieces.clone() };
                 segment.stage = Stage::Creating(object);
+                self.hedge.begins(serial, now.mono);
                 let note = Note::Create { serial };
                 Some(Command::Create(self.outstanding.issue(now, self.options.patience, note, create)))
             }
@@ -89,9 +90,43 @@ impl Writer {
         }
     }
 
+    /// A second create of what takes unusually long; whichever is answered first counts.
+    pub(super) fn poll_hedge(&mut self, now: Now) -> Option<Command> {
+        while let Some(serial) = self.hedge.next_due(now.mono) {
+            let Some(Stage::Creating(object)) = self.segment(serial).map(|segment| &segment.stage) else { continue };
+            let create = Create { key: object.key.clone(), body: object.pieces.clone() };
+            self.hedge.doubles(serial);
+            let note = Note::Create { serial };
+            return Some(Command::Create(self.outstanding.issue(now, self.options.patience, note, create)));
+        }
+        None
+    }
+
     pub(super) fn created(&mut self, now: Now, serial: u64, result: Result<CreateReply, Fault>) {
+        let has_twin = self.hedge.ends(serial, now.mono, result.is_ok());
+        let under_way = self.uploads_out();
+        match &result {
+            Ok(_) => self.upload_window.succeeded(),
+            Err(fault) if throttles(fault) => {
+                self.stats.throttles += 1;
+                self.upload_window.throttled(under_way);
+            }
+            Err(_) => {}
+        }
         let Some(segment) = self.segment_mut(serial) else { return };
-        let Stage::Creating(object) = std::mem::replace(&mut segment.stage, Stage::Encoding) else { return };
+        let object = match std::mem::replace(&mut segment.stage, Stage::Encoding) {
+            Stage::Creating(object) => object,
+            // Its twin was answered first, with a fault.
+            Stage::Ready { object, .. } | Stage::Occupied { object, .. } if result.is_ok() => object,
+            other => {
+                segment.stage = other;
+                return;
+            }
+        };
+        if has_twin && result.is_ok() {
+            self.outstanding.forget(|note| *note == Note::Create { serial });
+        }
+        let Some(segment) = self.segment_mut(serial) else { return };
         match result {
             Ok(_) => self.stored(now, serial, &object),
             Err(Fault::Indeterminate(_)) if mutant("a lost create is stored") => self.stored(now, serial, &object),
@@ -172,8 +207,12 @@ impl Writer {
     }
 
     fn can_upload(&self) -> bool {
-        let out = self.queue.iter().filter(|s| matches!(s.stage, Stage::Creating(_) | Stage::Verifying(_)));
-        out.count() < self.options.parallel_uploads as usize
+        self.uploads_out() < self.upload_window.size()
+    }
+
+    fn uploads_out(&self) -> u32 {
+        let is_out = |segment: &Segment| matches!(segment.stage, Stage::Creating(_) | Stage::Verifying(_));
+        self.queue.iter().map(|segment| u32::from(is_out(segment))).sum()
     }
 
     pub(super) fn upload_deadline(&self) -> Option<MonoTime> {

@@ -10,6 +10,7 @@ use bucketlog_core::format::catalog::{CatalogLayout, Head};
 use bucketlog_core::format::keys::{LogKeys, StreamId};
 use bucketlog_core::format::segment::Record;
 use bucketlog_core::ids::{Lsn, Partition, TimestampMs};
+use bucketlog_core::pace::HedgePolicy;
 use bucketlog_core::writer::{
     AppendReason, BatchPolicy, Fate, HaltCause, Halted, PartPolicy, PendingLimits, Status, TimestampPolicy, Writer,
     WriterEvent, WriterOptions,
@@ -21,9 +22,9 @@ use std::time::Duration;
 const DEFAULT_SEEDS: u64 = 2_000;
 const PARALLEL_UPLOADS: u32 = 2;
 const PARALLEL_PARTS: u32 = 3;
-/// Uploads, parts, pages, one request for the head, one for an upload to be thrown away, and one for each upload that is
+/// Uploads and their twins, parts, pages, one request for the head, one for an upload to be thrown away, and one for each upload that is
 /// begun or completed.
-const MAX_IN_FLIGHT: usize = PARALLEL_UPLOADS as usize + PARALLEL_PARTS as usize + 4 + 1 + 1 + 4;
+const MAX_IN_FLIGHT: usize = 2 * PARALLEL_UPLOADS as usize + PARALLEL_PARTS as usize + 4 + 1 + 1 + 4;
 
 /// All that a writer ever asks for.
 const KINDS: [&str; 8] = ["GET", "CREATE", "SWAP", "ENCODE", "BEGIN", "PART", "COMPLETE", "ABORT"];
@@ -120,6 +121,7 @@ impl World {
             self_takeover_after: 1 + u32::try_from(self.pick(3)).unwrap(),
             budget: Duration::from_secs(36_000),
             parts: self.one_in(2).then_some(parts),
+            hedge: self.one_in(3).then_some(HedgePolicy { percent: 100, least: Duration::from_millis(1) }),
             ..WriterOptions::default()
         };
     }
