@@ -338,10 +338,11 @@ impl Writer {
             Finding::RetentionPassed if proposal.unresolved => {
                 self.halt(HaltCause::RetentionPassed { oldest: found.oldest_lsn });
             }
-            // Nobody else commits under our name: what this means for the proposal can't be known.
-            Finding::Lost | Finding::RetentionPassed if is_mine => {
+            // Nobody else commits under our name, and nobody opens an epoch that was open: what a log that was begun
+            // anew means for the proposal can't be known.
+            Finding::Lost | Finding::RetentionPassed if is_mine || self.is_begun_anew(found) => {
                 self.doubt();
-                self.halt(self.usurped(found, true));
+                self.halt(self.usurped(found, is_mine));
             }
             Finding::Lost | Finding::RetentionPassed if mutant("commit on a rival's head") => {
                 (self.head, self.token, self.commit) = (Arc::clone(found), token.clone(), Commit::Idle);
@@ -357,9 +358,17 @@ impl Writer {
     fn usurped(&self, found: &Head, is_mine: bool) -> HaltCause {
         if is_mine {
             HaltCause::ForeignCommit { key: self.head_name() }
+        } else if self.is_begun_anew(found) {
+            self.head_gone()
         } else {
             HaltCause::Superseded { epoch: found.writer_epoch, writer: found.writer_id }
         }
+    }
+
+    /// Whether the head is not the one that this writer owned: each epoch of that has one owner.
+    fn is_begun_anew(&self, found: &Head) -> bool {
+        let is_past = found.writer_epoch <= self.head.writer_epoch && found.writer_id != self.writer_id;
+        is_past && !mutant("a log that was begun anew is a rival's")
     }
 
     /// Rule 2. After too many doubts the writer takes over from itself, on the very head it just read.
