@@ -99,6 +99,8 @@ mod switch {
         "the proof of the store is believed without asking",
         "commits do not keep their distance",
         "an old batch waits",
+        "a takeover is folded with an append",
+        "a negative read is final",
         "a log that was begun anew is a rival's",
         "half a batch is committed",
         "a refused batch leaves a record",

@@ -54,8 +54,11 @@ enum Command {
     /// Tries broken variants of the protocol, each of which some run must catch; needs the feature `mutants`.
     Mutants {
         /// Runs tried for each.
-        #[arg(long, default_value_t = 6_000)]
+        #[arg(long, default_value_t = 12_000)]
         seeds: u64,
+        /// Stores the seed that catches each, for the test to begin with.
+        #[arg(long, num_args = 0..=1, default_missing_value = "sim/pins.txt")]
+        pin: Option<PathBuf>,
     },
     /// Makes a failing recorded run as short as possible and prints it.
     Minimise {
@@ -154,13 +157,17 @@ fn run(command: Command) -> Result<bool, Box<dyn Error>> {
             let outcome = if quiet { recording.replay(&mut |_, _| {}) } else { report::trace(&recording) };
             Ok(report::verdict(&outcome))
         }
-        Command::Mutants { seeds } => run_mutants(seeds),
+        Command::Mutants { seeds, pin } => run_mutants(seeds, pin.as_deref()),
         Command::Minimise { file } => {
             let small = read(&file)?.minimised();
             print!("{small}");
             Ok(report::verdict(&small.replay(&mut |_, _| {})))
         }
     }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn read(file: &Path) -> Result<Recording, Box<dyn Error>> {
@@ -181,8 +188,7 @@ fn trace_seed(args: &RunArgs) -> Result<bool, Box<dyn Error>> {
 
 fn run_seeds(args: &RunArgs) -> Result<bool, Box<dyn Error>> {
     let allowed = allowed(&args.faults)?;
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let jobs = if args.jobs == 0 { cores } else { args.jobs };
+    let jobs = if args.jobs == 0 { cores() } else { args.jobs };
     let (next, steps, failed) = (AtomicU64::new(args.seeds.start), AtomicU64::new(0), AtomicBool::new(false));
     let (total, failure) = (Mutex::new(Stats::default()), Mutex::new(None));
     let bar = ProgressBar::new(args.seeds.end.saturating_sub(args.seeds.start));
@@ -247,21 +253,24 @@ fn run_exhaust(args: &ExhaustArgs) -> Result<bool, Box<dyn Error>> {
 }
 
 #[cfg(feature = "mutants")]
-fn run_mutants(seeds: u64) -> Result<bool, Box<dyn Error>> {
-    use bucketlog_sim::mutants::{MUTANTS, first_to_catch};
-    // A variant that panics is caught, too; what it has to say is not news.
+fn run_mutants(seeds: u64, pin: Option<&Path>) -> Result<bool, Box<dyn Error>> {
+    use bucketlog_sim::mutants::{MUTANTS, Pins, try_all};
+    // What a variant that panics has to say stands in the table.
     std::panic::set_hook(Box::new(|_| {}));
     let bar = ProgressBar::new(MUTANTS.len() as u64);
     bar.set_style(ProgressStyle::with_template("{wide_bar} {pos}/{len} variants, {eta} left")?);
-    let verdicts: Vec<_> =
-        MUTANTS.iter().map(|name| (*name, first_to_catch(name, seeds))).inspect(|_| bar.inc(1)).collect();
+    let pins = if pin.is_some() { Pins::default() } else { Pins::kept() };
+    let verdicts = try_all(seeds, &pins, cores(), &|| bar.inc(1));
     bar.finish_and_clear();
     report::mutants(&verdicts);
-    Ok(verdicts.iter().all(|(_, seed)| seed.is_some()))
+    if let Some(file) = pin {
+        std::fs::write(file, Pins::text(&verdicts)).map_err(|error| format!("{}: {error}", file.display()))?;
+    }
+    Ok(verdicts.iter().all(|(_, verdict)| verdict.caught.is_some()))
 }
 
 #[cfg(not(feature = "mutants"))]
-fn run_mutants(_: u64) -> Result<bool, Box<dyn Error>> {
+fn run_mutants(_: u64, _: Option<&Path>) -> Result<bool, Box<dyn Error>> {
     Err("this build has no broken variants: use cargo run --release -p bucketlog-sim --features mutants -- mutants"
         .into())
 }

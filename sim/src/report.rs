@@ -2,6 +2,8 @@
 use bucketlog_sim::action::{How, Kind};
 use bucketlog_sim::crash::Row;
 use bucketlog_sim::exhaust::Report;
+#[cfg(feature = "mutants")]
+use bucketlog_sim::mutants::Verdict;
 use bucketlog_sim::run::{Outcome, Recording};
 use bucketlog_sim::stats::{ROWS, Stats};
 use comfy_table::{CellAlignment, Table};
@@ -47,10 +49,12 @@ pub(crate) fn verdict(outcome: &Outcome) -> bool {
 
 /// Prints which run caught which broken variant.
 #[cfg(feature = "mutants")]
-pub(crate) fn mutants(verdicts: &[(&str, Option<u64>)]) {
-    let mut rows = table(["broken variant", "caught by seed"]);
-    for (name, seed) in verdicts {
-        rows.add_row([(*name).to_owned(), seed.map_or_else(|| "none".to_owned(), |seed| seed.to_string())]);
+pub(crate) fn mutants(verdicts: &[(&str, Verdict)]) {
+    let mut rows = table(["broken variant", "caught by seed", "rule", "panics with seed"]);
+    for (name, Verdict { caught, panicked, .. }) in verdicts {
+        let (seed, rule) = caught.map_or_else(|| ("none".to_owned(), ""), |(seed, rule)| (seed.to_string(), rule));
+        let panicked = panicked.as_ref().map_or_else(String::new, |(seed, message)| format!("{seed}: {message}"));
+        rows.add_row([(*name).to_owned(), seed, rule.to_owned(), panicked]);
     }
     println!("{rows}");
 }

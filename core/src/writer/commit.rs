@@ -333,7 +333,10 @@ impl Writer {
                 self.committed(now, Some(token.clone()));
                 self.halt(self.usurped(found, is_mine));
             }
-            Finding::Repeat => self.repeat(now, found),
+            Finding::Repeat => {
+                proposal.unresolved &= !mutant("a negative read is final");
+                self.repeat(now, found);
+            }
             Finding::Rebase => self.rebase(now, token.clone()),
             Finding::RetentionPassed if proposal.unresolved => {
                 self.halt(HaltCause::RetentionPassed { oldest: found.oldest_lsn });
@@ -375,7 +378,12 @@ impl Writer {
     fn repeat(&mut self, now: Now, found: &Head) {
         let (writer_id, limit) = (self.writer_id, self.options.self_takeover_after);
         let Some(proposal) = self.commit.proposal_mut() else { return };
+        let last = proposal.last;
         if proposal.takeover.is_none() && proposal.unresolved && proposal.doubts >= limit {
+            let mut found = found.clone();
+            if mutant("a takeover is folded with an append") {
+                drop(found.append(last, &mut Vec::new()));
+            }
             proposal.takeover = found.takeover(writer_id).ok().map(|mut head| {
                 if mutant("a self-takeover names somebody else") {
                     head.writer_id = crate::ids::WriterId([9; 16]);
