@@ -110,6 +110,14 @@ pub fn try_one(mutant: &'static str, seeds: u64, pin: Option<u64>) -> Verdict {
     verdict
 }
 
+/// Does something while one variant is switched on, on this thread.
+pub fn with<T>(mutant: &'static str, act: impl FnOnce() -> T) -> T {
+    switch_on(mutant);
+    let result = act();
+    switch_on("");
+    result
+}
+
 fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it said nothing".to_owned())
