@@ -108,6 +108,9 @@ mod switch {
         "a lost completion is stored",
         "the completion of a vanished upload is stored",
         "a 409 on completion means stored",
+        "a takeover is folded with an append",
+        "a negative read is final",
+        "a log that was begun anew is a rival's",
         "half a batch is committed",
         "a refused batch leaves a record",
     ];

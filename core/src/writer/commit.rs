@@ -349,15 +349,19 @@ impl Writer {
                 self.committed(now, Some(token.clone()));
                 self.halt(self.usurped(found, is_mine));
             }
-            Finding::Repeat => self.repeat(now, found),
+            Finding::Repeat => {
+                proposal.unresolved &= !mutant("a negative read is final");
+                self.repeat(now, found);
+            }
             Finding::Rebase => self.rebase(now, token.clone()),
             Finding::RetentionPassed if proposal.unresolved => {
                 self.halt(HaltCause::RetentionPassed { oldest: found.oldest_lsn });
             }
-            // Nobody else commits under our name: what this means for the proposal can't be known.
-            Finding::Lost | Finding::RetentionPassed if is_mine => {
+            // Nobody else commits under our name, and nobody opens an epoch that was open: what a log that was begun
+            // anew means for the proposal can't be known.
+            Finding::Lost | Finding::RetentionPassed if is_mine || self.is_begun_anew(found) => {
                 self.doubt();
-                self.halt(self.usurped(found, true));
+                self.halt(self.usurped(found, is_mine));
             }
             Finding::Lost | Finding::RetentionPassed if mutant("commit on a rival's head") => {
                 (self.head, self.token, self.commit) = (Arc::clone(found), token.clone(), Commit::Idle);
@@ -373,16 +377,29 @@ impl Writer {
     fn usurped(&self, found: &Head, is_mine: bool) -> HaltCause {
         if is_mine {
             HaltCause::ForeignCommit { key: self.head_name() }
+        } else if self.is_begun_anew(found) {
+            self.head_gone()
         } else {
             HaltCause::Superseded { epoch: found.writer_epoch, writer: found.writer_id }
         }
+    }
+
+    /// Whether the head is not the one that this writer owned: each epoch of that has one owner.
+    fn is_begun_anew(&self, found: &Head) -> bool {
+        let is_past = found.writer_epoch <= self.head.writer_epoch && found.writer_id != self.writer_id;
+        is_past && !mutant("a log that was begun anew is a rival's")
     }
 
     /// Rule 2. After too many doubts the writer takes over from itself, on the very head it just read.
     fn repeat(&mut self, now: Now, found: &Head) {
         let (writer_id, limit) = (self.writer_id, self.options.self_takeover_after);
         let Some(proposal) = self.commit.proposal_mut() else { return };
+        let last = proposal.last;
         if proposal.takeover.is_none() && proposal.unresolved && proposal.doubts >= limit {
+            let mut found = found.clone();
+            if mutant("a takeover is folded with an append") {
+                drop(found.append(last, &mut Vec::new()));
+            }
             proposal.takeover = found.takeover(writer_id).ok().map(|mut head| {
                 if mutant("a self-takeover names somebody else") {
                     head.writer_id = crate::ids::WriterId([9; 16]);

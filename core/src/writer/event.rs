@@ -134,7 +134,7 @@ pub enum HaltCause {
         /// Key of the head.
         key: Arc<str>,
     },
-    /// The head was deleted.
+    /// The head was deleted; perhaps somebody has begun the log anew.
     #[error("the head {key} is gone; it is never re-created by a writer, restore it first")]
     HeadGone {
         /// Key of the head.

@@ -311,20 +311,20 @@ impl WriterProcess {
     fn check_cause(&self, cause: &HaltCause, context: &Context<'_>) -> Result<(), Violation> {
         let excuses = context.excuses;
         let is_true = match cause {
+            HaltCause::Superseded { epoch, .. } if *epoch <= self.epoch => false,
             HaltCause::Superseded { epoch, writer } | HaltCause::Contended { epoch, writer, .. } => {
                 let is_rival = *writer != self.machine.writer_id();
                 // A head that an initialiser made has no owner.
                 let owns = *epoch == Epoch(0) || context.log.claim(*epoch).is_some_and(|claim| claim.writer == *writer);
                 is_rival && (owns || context.log.was_tampered_with()) && self.has_lost_enough(cause, context)
             }
-            HaltCause::HeadGone { .. } => context.log.was_deleted(),
             HaltCause::Unreachable { attempts, .. } => has_failed_enough(*attempts, excuses.hardship.since, context),
             HaltCause::Aborted => true,
             HaltCause::RetentionPassed { oldest } => {
                 context.log.head().is_some_and(|head| head.oldest_lsn >= *oldest && *oldest > self.acked)
             }
             HaltCause::Corrupt { .. } | HaltCause::KeyCollision { .. } => excuses.damage,
-            HaltCause::HeadRolledBack { .. } => context.log.was_tampered_with(),
+            HaltCause::HeadGone { .. } | HaltCause::HeadRolledBack { .. } => context.log.was_tampered_with(),
             _ => false,
         };
         ensure(is_true, "nobody halts without a reason", || cause)

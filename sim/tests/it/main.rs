@@ -1,4 +1,5 @@
 //! The shipped machines in a bad world.
+mod cases;
 mod corpus;
 mod exhaustive;
 mod linear;

@@ -1,7 +1,9 @@
 //! Tables and traces for people.
+use super::searches::Row;
 use bucketlog_sim::action::{How, Kind};
-use bucketlog_sim::crash::Row;
-use bucketlog_sim::exhaust::Report;
+use bucketlog_sim::crash;
+#[cfg(feature = "mutants")]
+use bucketlog_sim::mutants::Verdict;
 use bucketlog_sim::run::{Outcome, Recording};
 use bucketlog_sim::stats::{ROWS, Stats};
 use comfy_table::{CellAlignment, Table};
@@ -47,10 +49,12 @@ pub(crate) fn verdict(outcome: &Outcome) -> bool {
 
 /// Prints which run caught which broken variant.
 #[cfg(feature = "mutants")]
-pub(crate) fn mutants(verdicts: &[(&str, Option<u64>)]) {
-    let mut rows = table(["broken variant", "caught by seed"]);
-    for (name, seed) in verdicts {
-        rows.add_row([(*name).to_owned(), seed.map_or_else(|| "none".to_owned(), |seed| seed.to_string())]);
+pub(crate) fn mutants(verdicts: &[(&str, Verdict)]) {
+    let mut rows = table(["broken variant", "caught by seed", "rule", "panics with seed"]);
+    for (name, Verdict { caught, panicked, .. }) in verdicts {
+        let (seed, rule) = caught.map_or_else(|| ("none".to_owned(), ""), |(seed, rule)| (seed.to_string(), rule));
+        let panicked = panicked.as_ref().map_or_else(String::new, |(seed, message)| format!("{seed}: {message}"));
+        rows.add_row([(*name).to_owned(), seed, rule.to_owned(), panicked]);
     }
     println!("{rows}");
 }
@@ -78,20 +82,20 @@ pub(crate) fn summary(stats: &Stats, steps: u64, time: Duration) {
 }
 
 /// Prints what exhaustive searches have gone through.
-pub(crate) fn searches(rows: &[(String, Report, Duration)]) {
+pub(crate) fn searches(rows: &[Row]) {
     let mut searches = table(["from", "distinct states", "steps", "brought to rest", "complete", "s"]);
-    for (name, report, time) in rows {
+    for Row { from, found: report, time } in rows {
         let numbers = [report.states, report.steps, report.rests].map(|number| number.to_string());
         let [states, steps, rests] = numbers;
         let complete = if report.is_cut || report.failure.is_some() { "no" } else { "yes" };
         let seconds = format!("{:.1}", time.as_secs_f64());
-        searches.add_row([name.clone(), states, steps, rests, complete.to_owned(), seconds]);
+        searches.add_row([from.clone(), states, steps, rests, complete.to_owned(), seconds]);
     }
     println!("{searches}");
 }
 
 /// Prints the table of crashes.
-pub(crate) fn crashes(rows: &[Row]) {
+pub(crate) fn crashes(rows: &[crash::Row]) {
     let mut crashes = table(["crash after step", "writes in flight", "runs", "records after recovery"]);
     for row in rows {
         let after = row.after.map_or_else(|| "the start".to_owned(), |action| action.to_string());
