@@ -117,6 +117,8 @@ named! {
         Restore = "restore",
         /// An operator deletes the head.
         Delete = "delete-head",
+        /// A lifecycle rule throws every unfinished upload away.
+        ExpireUploads = "expire-uploads",
     }
 
     /// The kind of a request.
@@ -133,6 +135,14 @@ named! {
         Create = "create",
         /// A compare-and-swap.
         Swap = "swap",
+        /// The beginning of an upload in parts.
+        Begin = "begin",
+        /// The storing of one part.
+        Part = "part",
+        /// The completion of an upload.
+        Complete = "complete",
+        /// The throwing away of an upload.
+        AbortUpload = "abort-upload",
     }
 }
 
@@ -140,7 +150,7 @@ impl Kind {
     /// Whether it may change the bucket.
     #[must_use]
     pub fn is_write(self) -> bool {
-        matches!(self, Self::Create | Self::Swap | Self::Delete)
+        !matches!(self, Self::Get | Self::Stat | Self::List)
     }
 }
 

@@ -5,14 +5,21 @@ use crate::store::Versions;
 use bucketlog_core::backoff::Backoff;
 use bucketlog_core::format::catalog::CatalogLayout;
 use bucketlog_core::format::segment::Codec;
+use bucketlog_core::pace::HedgePolicy;
 use bucketlog_core::reader::ReaderOptions;
-use bucketlog_core::writer::{BatchPolicy, PendingLimits, TimestampPolicy, WriterOptions};
+use bucketlog_core::writer::{BatchPolicy, PartPolicy, PendingLimits, TimestampPolicy, WriterOptions};
 use std::fmt;
 use std::time::Duration;
 
 /// Longer than any run: whoever gives up within it gave up for no reason.
 const FOR_EVER: Duration = Duration::from_secs(10 * 365 * 86_400);
 
+/// Parts of a few records; the smallest segment has 464 bytes.
+const PARTS: PartPolicy = PartPolicy { threshold_bytes: 500, part_bytes: 300, parallel: 2 };
+/// Every second request may have a twin.
+const HEDGE: HedgePolicy = HedgePolicy { percent: 50, least: Duration::from_millis(1) };
+/// Requests of a reader for what is loaded ahead.
+pub(crate) const MAX_AHEAD: usize = 2;
 /// Where budgets end: two requests without an answer, or some twenty refusals.
 const WRITER_BUDGET: Duration = Duration::from_secs(1);
 /// Where budgets end: two requests without an answer.
@@ -31,6 +38,8 @@ pub struct Setup {
     pub tuning: u8,
     /// A second byte of options, read by [`Setup::budgets_end`] and [`Setup::writer`].
     pub temper: u8,
+    /// A third byte of options: whether large segments go up in tiny parts, and slow creates are sent twice.
+    pub haste: u8,
     /// Processes at most, dead ones included.
     pub processes: u8,
     /// Records that each writer is asked to take, at most.
@@ -41,11 +50,12 @@ impl Setup {
     /// A set-up drawn from `random`.
     #[must_use]
     pub fn draw(random: &mut Random) -> Self {
-        let [versions, tuning, processes, appends, temper, ..] = random.next_u64().to_le_bytes();
+        let [versions, tuning, processes, appends, temper, haste, ..] = random.next_u64().to_le_bytes();
         Self {
             versions: if versions & 1 == 0 { Versions::Unique } else { Versions::ContentHash },
             tuning,
             temper,
+            haste,
             processes: 2 + processes % 7,
             appends: 4 + appends % 60,
         }
@@ -65,6 +75,12 @@ impl Setup {
     #[must_use]
     pub fn tells_versions(self) -> bool {
         self.bits(6, 2) != 3
+    }
+
+    /// Second requests for what takes long, in hundredths of the first ones; in a quarter of the set-ups, else none.
+    #[must_use]
+    pub fn hedge(self) -> Option<HedgePolicy> {
+        (self.haste & 6 == 6).then_some(HEDGE)
     }
 
     /// Whether a writer has the store refuse two swaps before it opens; in a quarter of the set-ups.
@@ -101,6 +117,7 @@ impl Setup {
             batch: BatchPolicy {
                 max_records: if self.bits(0, 1) == 0 { 2 } else { 64 },
                 max_age: self.max_age(),
+                max_bytes: 1 << 20,
                 ..BatchPolicy::default()
             },
             pending: PendingLimits { max_batches: 2, ..PendingLimits::default() },
@@ -114,6 +131,8 @@ impl Setup {
             claim_attempts: self.claim_attempts(),
             prove_store: self.proves_store(),
             commit_interval: self.commit_interval(),
+            parts: (self.haste & 1 == 1).then_some(PARTS),
+            hedge: self.hedge(),
             ..WriterOptions::default()
         }
     }
@@ -124,6 +143,8 @@ impl Setup {
         ReaderOptions {
             whole_segment_max: if self.bits(0, 1) == 0 { 1 << 20 } else { 0 },
             prefetch_count: 1 + usize::from(self.bits(2, 2)),
+            max_ahead: MAX_AHEAD,
+            hedge: self.hedge(),
             budget: if self.budgets_end() { READER_BUDGET } else { FOR_EVER },
             backoff: Backoff { base: Duration::from_millis(10), max: Duration::from_millis(80) },
             ..ReaderOptions::default()
@@ -138,8 +159,11 @@ impl fmt::Display for Setup {
             Versions::Unique => "unique",
             Versions::ContentHash => "content",
         };
-        let Self { tuning, temper, processes, appends, .. } = self;
-        write!(f, "versions={versions} tuning={tuning} temper={temper} processes={processes} appends={appends}")
+        let Self { tuning, temper, haste, processes, appends, .. } = self;
+        write!(
+            f,
+            "versions={versions} tuning={tuning} temper={temper} haste={haste} processes={processes} appends={appends}"
+        )
     }
 }
 
@@ -147,7 +171,7 @@ impl std::str::FromStr for Setup {
     type Err = SetupError;
 
     fn from_str(text: &str) -> Result<Self, SetupError> {
-        let mut setup = Self { versions: Versions::Unique, tuning: 0, temper: 0, processes: 4, appends: 16 };
+        let mut setup = Self { versions: Versions::Unique, tuning: 0, temper: 0, haste: 0, processes: 4, appends: 16 };
         for word in text.split_whitespace() {
             let error = || SetupError { word: word.to_owned() };
             let (name, value) = word.split_once('=').ok_or_else(error)?;
@@ -156,6 +180,7 @@ impl std::str::FromStr for Setup {
                 ("versions", "content", _) => setup.versions = Versions::ContentHash,
                 ("tuning", _, Ok(number)) => setup.tuning = number,
                 ("temper", _, Ok(number)) => setup.temper = number,
+                ("haste", _, Ok(number)) => setup.haste = number,
                 ("processes", _, Ok(number)) => setup.processes = number,
                 ("appends", _, Ok(number)) => setup.appends = number,
                 _ => return Err(error()),

@@ -3,12 +3,12 @@
 //! Faults are the world's business: it decides whether and when [`Store::apply`] is called for a command, and what the
 //! command's sender is told.
 use bucketlog_core::boundary::{
-    ByteRange, Command, Completion, CreateReply, Fault, Get, GetReply, Key, List, ListReply, ObjectMeta, RefusalKind,
-    Stat, StatReply, Swap, SwapCondition, SwapReply, Version,
+    ByteRange, Command, CompleteUpload, Completion, CreateReply, CreateUpload, CreateUploadReply, Fault, Get, GetReply,
+    Key, List, ListReply, ListUploads, ListUploadsReply, ObjectMeta, PartTag, RefusalKind, Stat, StatReply, Swap,
+    SwapCondition, SwapReply, UploadId, UploadMeta, UploadPart, UploadPartReply, Version,
 };
 use bytes::Bytes;
 use std::collections::BTreeMap;
-use std::hash::Hasher;
 use twox_hash::XxHash64;
 
 /// How the store names the states of an object.
@@ -27,10 +27,18 @@ struct Object {
     version: Version,
 }
 
+/// An upload that is neither completed nor thrown away.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Upload {
+    key: Key,
+    parts: BTreeMap<u16, (PartTag, Bytes)>,
+}
+
 /// A bucket in memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Store {
     objects: BTreeMap<Key, Object>,
+    uploads: BTreeMap<UploadId, Upload>,
     versions: Versions,
     writes: u64,
     /// Whether the answer to a write names the version that it made.
@@ -52,6 +60,16 @@ pub enum Reply {
     Create(Result<CreateReply, Fault>),
     /// To a swap.
     Swap(Result<SwapReply, Fault>),
+    /// To the beginning of an upload.
+    CreateUpload(Result<CreateUploadReply, Fault>),
+    /// To a part.
+    UploadPart(Result<UploadPartReply, Fault>),
+    /// To a completion.
+    CompleteUpload(Result<CreateReply, Fault>),
+    /// To the throwing away of an upload.
+    AbortUpload(Result<(), Fault>),
+    /// To a listing of uploads.
+    ListUploads(Result<ListUploadsReply, Fault>),
 }
 
 impl Reply {
@@ -65,6 +83,11 @@ impl Reply {
             (Self::Delete(result), Command::Delete(op)) => op.split().1.done(result),
             (Self::Create(result), Command::Create(op)) => op.split().1.done(result),
             (Self::Swap(result), Command::Swap(op)) => op.split().1.done(result),
+            (Self::CreateUpload(result), Command::CreateUpload(op)) => op.split().1.done(result),
+            (Self::UploadPart(result), Command::UploadPart(op)) => op.split().1.done(result),
+            (Self::CompleteUpload(result), Command::CompleteUpload(op)) => op.split().1.done(result),
+            (Self::AbortUpload(result), Command::AbortUpload(op)) => op.split().1.done(result),
+            (Self::ListUploads(result), Command::ListUploads(op)) => op.split().1.done(result),
             _ => return None,
         })
     }
@@ -76,9 +99,12 @@ impl Reply {
             Self::Get(result) => result.as_ref().err(),
             Self::Stat(result) => result.as_ref().err(),
             Self::List(result) => result.as_ref().err(),
-            Self::Delete(result) => result.as_ref().err(),
-            Self::Create(result) => result.as_ref().err(),
+            Self::Delete(result) | Self::AbortUpload(result) => result.as_ref().err(),
+            Self::Create(result) | Self::CompleteUpload(result) => result.as_ref().err(),
             Self::Swap(result) => result.as_ref().err(),
+            Self::CreateUpload(result) => result.as_ref().err(),
+            Self::UploadPart(result) => result.as_ref().err(),
+            Self::ListUploads(result) => result.as_ref().err(),
         }
     }
 }
@@ -88,7 +114,7 @@ impl Store {
     /// does.
     #[must_use]
     pub fn new(versions: Versions, tells_versions: bool) -> Self {
-        Self { objects: BTreeMap::new(), versions, writes: 0, tells_versions }
+        Self { objects: BTreeMap::new(), uploads: BTreeMap::new(), versions, writes: 0, tells_versions }
     }
 
     /// Does what a command asks for, once; `None` for what is not the store's business.
@@ -111,6 +137,17 @@ impl Store {
                 let version = self.write(key, body.clone(), condition);
                 Reply::Swap(version.map(|version| SwapReply { version: self.told(version) }))
             }
+            Command::CreateUpload(op) => Reply::CreateUpload(Ok(self.begin(op.request()))),
+            Command::UploadPart(op) => Reply::UploadPart(self.take_part(op.request())),
+            Command::CompleteUpload(op) => {
+                let version = self.complete(op.request());
+                Reply::CompleteUpload(version.map(|version| CreateReply { version: self.told(version) }))
+            }
+            Command::AbortUpload(op) => {
+                self.uploads.remove(&op.request().upload);
+                Reply::AbortUpload(Ok(()))
+            }
+            Command::ListUploads(op) => Reply::ListUploads(Ok(self.list_uploads(op.request()))),
             _ => return None,
         })
     }
@@ -147,6 +184,17 @@ impl Store {
     /// Deletes an object, as an operator's hand does.
     pub fn remove(&mut self, key: &str) {
         self.objects.remove(&Key::from(key));
+    }
+
+    /// Throws every unfinished upload away, as a lifecycle rule does.
+    pub fn expire_uploads(&mut self) {
+        self.uploads.clear();
+    }
+
+    /// Whether there are unfinished uploads.
+    #[must_use]
+    pub fn has_uploads(&self) -> bool {
+        !self.uploads.is_empty()
     }
 
     /// Takes over one object as it is in another bucket, with its version.
@@ -198,6 +246,51 @@ impl Store {
         ListReply { objects, more: rows.next().is_some() }
     }
 
+    /// Names are given in ascending order.
+    fn begin(&mut self, create: &CreateUpload) -> CreateUploadReply {
+        self.writes += 1;
+        let upload = UploadId::from(format!("u{:08}", self.writes));
+        self.uploads.insert(upload.clone(), Upload { key: create.key.clone(), parts: BTreeMap::new() });
+        CreateUploadReply { upload }
+    }
+
+    fn take_part(&mut self, part: &UploadPart) -> Result<UploadPartReply, Fault> {
+        self.writes += 1;
+        let body: Bytes = part.body.concat().into();
+        let tag = PartTag::from(&*match self.versions {
+            Versions::Unique => format!("p{}", self.writes),
+            Versions::ContentHash => content_hash(&body),
+        });
+        let upload = self.uploads.get_mut(&part.upload).filter(|upload| upload.key == part.key);
+        let upload = upload.ok_or_else(|| refused(RefusalKind::NotFound))?;
+        upload.parts.insert(part.number, (tag.clone(), body));
+        Ok(UploadPartReply { tag })
+    }
+
+    /// The tags must be those of the parts as they are now, as in the strictest of stores.
+    fn complete(&mut self, complete: &CompleteUpload) -> Result<Version, Fault> {
+        let upload = self.uploads.get(&complete.upload).filter(|upload| upload.key == complete.key);
+        let upload = upload.ok_or_else(|| refused(RefusalKind::NotFound))?;
+        let bodies = (1..).zip(&complete.parts).map(|(number, tag)| {
+            upload.parts.get(&number).filter(|(known, _)| known == tag).map(|(_, body)| body.clone())
+        });
+        let bodies: Option<Vec<Bytes>> = bodies.collect();
+        let body = bodies.filter(|bodies| !bodies.is_empty()).ok_or_else(|| refused(RefusalKind::Invalid))?.concat();
+        let version = self.write(&complete.key, body.into(), &SwapCondition::Absent)?;
+        self.uploads.remove(&complete.upload);
+        Ok(version)
+    }
+
+    fn list_uploads(&self, list: &ListUploads) -> ListUploadsReply {
+        let mut rows: Vec<_> = self.uploads.iter().map(|(upload, found)| (found.key.clone(), upload.clone())).collect();
+        rows.sort();
+        rows.retain(|row| row.0.as_str().starts_with(list.prefix.as_str()) && Some(row) > list.after.as_ref());
+        let more = rows.len() > list.limit.into();
+        rows.truncate(list.limit.into());
+        let uploads = rows.into_iter().map(|(key, upload)| UploadMeta { key, upload, begun: None }).collect();
+        ListUploadsReply { uploads, more }
+    }
+
     fn refusal(&self, key: &Key, condition: &SwapCondition) -> Option<RefusalKind> {
         match (condition, self.objects.get(key)) {
             (SwapCondition::Absent, None) => None,
@@ -218,11 +311,7 @@ impl Store {
         self.writes += 1;
         let version = match self.versions {
             Versions::Unique => Version::from(format!("v{}", self.writes)),
-            Versions::ContentHash => {
-                let mut hasher = XxHash64::with_seed(0);
-                hasher.write(&body);
-                Version::from(format!("{:016x}", hasher.finish()))
-            }
+            Versions::ContentHash => Version::from(content_hash(&body)),
         };
         self.objects.insert(key.clone(), Object { body, version: version.clone() });
         version
@@ -234,6 +323,10 @@ impl Object {
         let size = self.body.len() as u64;
         ObjectMeta { key: key.clone(), size, version: Some(self.version.clone()), modified: None }
     }
+}
+
+fn content_hash(body: &[u8]) -> String {
+    format!("{:016x}", XxHash64::oneshot(0, body))
 }
 
 fn refused(kind: RefusalKind) -> Fault {

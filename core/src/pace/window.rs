@@ -32,7 +32,12 @@ impl Window {
         }
     }
 
-    /// `under_way`: requests of this kind that still wait for their answer.
+    /// A request came to nothing in another way.
+    pub(crate) fn failed(&mut self) {
+        self.stale = self.stale.saturating_sub(1);
+    }
+
+    /// `under_way`: other requests of this kind whose answers are still to be looked at.
     pub(crate) fn throttled(&mut self, under_way: u32) {
         if self.stale > 0 {
             self.stale -= 1;

@@ -165,6 +165,8 @@ impl Loads {
     pub(super) fn set_back(&mut self, key: LoadKey, fault: &Fault, until: MonoTime) {
         let Some(load) = self.by_key.get_mut(&key) else { return };
         load.fault = Some(fault.clone());
+        // A twin may have failed before, and was asked to wait longer.
+        let until = if let Stage::Resting(longer) = load.stage { until.max(longer) } else { until };
         self.enter(key, Stage::Resting(until));
     }
 

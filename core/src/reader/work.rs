@@ -149,7 +149,7 @@ impl Reader {
                 // Also those whose answers came together with this one.
                 self.window.throttled(self.transfers(|_| true) + count(self.outstanding.unseen(), |_| true));
             }
-            Some(_) => {}
+            Some(_) => self.window.failed(),
         }
     }
 

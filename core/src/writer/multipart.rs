@@ -133,9 +133,11 @@ impl Writer {
         }
         let (mut failures, key) = (parts.failures(number), parts.key().clone());
         if throttles(&fault) {
-            let under_way = self.parts_out();
+            let others = self.parts_out().saturating_sub(1);
             self.stats.throttles += 1;
-            self.part_window.throttled(under_way);
+            self.part_window.throttled(others);
+        } else {
+            self.part_window.failed();
         }
         let Some(at) = self.retry(now, &mut failures, ("storing a part of", &key), fault) else { return };
         if let Some(parts) = self.segment_mut(serial).and_then(|segment| segment.parts.as_mut()) {

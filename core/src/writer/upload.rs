@@ -1,6 +1,6 @@
 //! Blocks to workers, segments to the store.
 use super::retry::Failures;
-use super::segment::{Block, Object, Segment, Stage};
+use super::segment::{Block, Object, Stage};
 use super::{Note, Writer};
 use crate::boundary::{
     ByteRange, Command, Create, CreateReply, EncodeBlock, Fault, Get, GetReply, MonoTime, Now, RefusalKind,
@@ -9,6 +9,7 @@ use crate::format::FormatError;
 use crate::format::segment::{SealedBlock, Trailer};
 use crate::mutant::mutant;
 use crate::writer::event::HaltCause;
+use std::time::Duration;
 
 impl Writer {
     /// Position in the queue of the segment with this serial; the active segment is not in the queue.
@@ -104,20 +105,26 @@ impl Writer {
 
     pub(super) fn created(&mut self, now: Now, serial: u64, result: Result<CreateReply, Fault>) {
         let has_twin = self.hedge.ends(serial, now.mono, result.is_ok());
-        let under_way = self.uploads_out();
+        let others = self.uploads_out();
         match &result {
             Ok(_) => self.upload_window.succeeded(),
             Err(fault) if throttles(fault) => {
                 self.stats.throttles += 1;
-                self.upload_window.throttled(under_way);
+                self.upload_window.throttled(others);
             }
-            Err(_) => {}
+            Err(_) => self.upload_window.failed(),
         }
         let Some(segment) = self.segment_mut(serial) else { return };
         let object = match std::mem::replace(&mut segment.stage, Stage::Encoding) {
             Stage::Creating(object) => object,
             // Its twin was answered first, with a fault.
             Stage::Ready { object, .. } | Stage::Occupied { object, .. } if result.is_ok() => object,
+            // Both failed; who was asked to wait waits.
+            Stage::Ready { object, at } => {
+                let asked = result.err().as_ref().and_then(retry_after).unwrap_or_default();
+                segment.stage = Stage::Ready { object, at: at.max(now.mono.after(asked)) };
+                return;
+            }
             other => {
                 segment.stage = other;
                 return;
@@ -210,9 +217,11 @@ impl Writer {
         self.uploads_out() < self.upload_window.size()
     }
 
+    /// Requests for whole segments whose answers are still to be looked at, twins included.
     fn uploads_out(&self) -> u32 {
-        let is_out = |segment: &Segment| matches!(segment.stage, Stage::Creating(_) | Stage::Verifying(_));
-        self.queue.iter().map(|segment| u32::from(is_out(segment))).sum()
+        let is_upload = |note: &Note| matches!(note, Note::Create { .. } | Note::Verify { .. });
+        let notes = self.outstanding.notes().chain(self.outstanding.unseen());
+        notes.map(|note| u32::from(is_upload(note))).sum()
     }
 
     pub(super) fn upload_deadline(&self) -> Option<MonoTime> {
@@ -234,6 +243,13 @@ impl Writer {
 
 pub(super) fn throttles(fault: &Fault) -> bool {
     matches!(fault.refusal(), Some(RefusalKind::Throttled(_)))
+}
+
+fn retry_after(fault: &Fault) -> Option<Duration> {
+    match fault.refusal() {
+        Some(RefusalKind::Throttled(asked)) => *asked,
+        _ => None,
+    }
 }
 
 fn ready(object: Object, at: MonoTime) -> Stage {

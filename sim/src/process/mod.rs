@@ -91,6 +91,11 @@ impl Role {
         }
     }
 
+    /// Whether it is a writer whose claim holds.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self, Self::Writer(process) if matches!(process.machine.status(), Status::Open { .. } | Status::Closing))
+    }
+
     /// Whether it is a writer that has not come to its end.
     pub(crate) fn can_write(&self) -> bool {
         match self {

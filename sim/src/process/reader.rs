@@ -13,7 +13,7 @@ use bucketlog_core::reader::{
 };
 
 /// Calls that a reader has to answer at the same time, at most.
-const MAX_CALLS: usize = 2;
+pub(crate) const MAX_CALLS: usize = 2;
 /// Of a reader that has seen no head.
 const NOTHING: (Generation, Lsn) = (Generation(0), Lsn(0));
 /// Records per call: few, so that reads end within blocks and segments.

@@ -129,8 +129,8 @@ impl WriterProcess {
     /// Watches the swaps for rows of the rule book.
     pub(super) fn sent(&mut self, command: &Command, context: &mut Context<'_>) -> Result<(), Violation> {
         ensure(
-            matches!(command, Command::Get(_) | Command::Create(_) | Command::Swap(_)),
-            "a writer reads, creates and swaps, nothing else",
+            !matches!(command, Command::Stat(_) | Command::List(_) | Command::ListUploads(_) | Command::Delete(_)),
+            "a writer neither lists nor deletes",
             || format!("{command:?}"),
         )?;
         let Command::Swap(op) = command else { return Ok(()) };

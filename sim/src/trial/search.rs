@@ -180,7 +180,7 @@ impl<P: Program> Trial<P> {
         let mut random = Random::new(seed);
         let processes = u8::try_from(self.nodes).unwrap_or(u8::MAX);
         // A program's writers have no budget that ends, nor a pace: what it waits for would be the options', not its own.
-        let setup = Setup { processes, appends: 0, temper: 0, ..Setup::draw(&mut random) };
+        let setup = Setup { processes, appends: 0, temper: 0, haste: 0, ..Setup::draw(&mut random) };
         let doses = Doses::draw(&mut random, &self.left_out);
         let mut choices = Seeded::new(random.next_u64(), self.steps);
         let mut recording = TrialRecording { setup, steps: Vec::new(), quiesce: true };

@@ -1,5 +1,6 @@
 //! What becomes of a request, and what its sender is told.
-use super::{Flight, Stray, World, subject};
+use super::pace::is_segment;
+use super::{Flight, Site, Stray, World, subject};
 use crate::action::{How, Kind};
 use crate::check::Violation;
 use crate::news::News;
@@ -20,12 +21,17 @@ impl World {
     ) -> Result<(), Violation> {
         let flight = self.sites[usize::from(site)].flights.remove(position);
         let kind = flight.kind;
-        if how == How::RetryAfter && kind.is_write() && !flight.given_up {
+        // Of the parts of one object each has a wait of its own, and an upload is thrown away once.
+        let is_awaited = kind.is_write() && !matches!(kind, Kind::Part | Kind::AbortUpload) && !flight.given_up;
+        if how == How::RetryAfter && is_awaited {
             let (_, about) = subject(&flight.command)?;
             let found = &mut self.sites[usize::from(site)];
             found.put_off.insert((kind, about), found.now.mono.after(RETRY_AFTER));
         }
         news.push(News::Fate { site, kind, how });
+        if how != How::Done && !flight.given_up {
+            self.sites[usize::from(site)].told(&flight, how, false);
+        }
         if how != How::Done && self.setup.budgets_end() {
             let found = &mut self.sites[usize::from(site)];
             found.excuses.hardship.add(found.now.mono);
@@ -67,9 +73,13 @@ impl World {
         news: &mut Vec<News>,
     ) -> Result<Option<Completion>, Violation> {
         let reply = self.reach(site, flight.author, &flight.command, flight.given_up, news)?;
+        if how == How::Done && !flight.given_up {
+            self.sites[usize::from(site)].told(&flight, how, reply.fault().is_none());
+        }
         let is_head = self.is_about_head(&flight.command) && reply.fault().is_none();
-        // Who follows a tree that is replaced meanwhile fails without a fault.
-        let is_missing = reply.fault().is_some() && flight.kind == Kind::Get && !self.is_about_head(&flight.command);
+        // Who follows a tree that is replaced meanwhile, or looks for a head that was deleted, fails without a fault.
+        let is_lasting = self.is_about_head(&flight.command) && !self.log.was_deleted();
+        let is_missing = reply.fault().is_some() && flight.kind == Kind::Get && !is_lasting;
         if is_missing && self.setup.budgets_end() {
             let found = &mut self.sites[usize::from(site)];
             found.excuses.hardship.add(found.now.mono);
@@ -118,6 +128,20 @@ impl World {
             _ => false,
         }
     }
+}
+
+impl Site {
+    fn told(&mut self, flight: &Flight, how: How, is_good: bool) {
+        if flight.kind != Kind::Swap || self.role.is_open() {
+            // Who stands still may learn first that it took over from itself, and forget what was under way.
+            let counts = is_segment(flight) && !(self.frozen && is_throttle(how));
+            self.pace.told(flight.kind, counts, how, is_good);
+        }
+    }
+}
+
+pub(super) fn is_throttle(how: How) -> bool {
+    matches!(how, How::Throttled | How::RetryAfter)
 }
 
 /// Whether the sender can't know what became of a request.

@@ -2,6 +2,7 @@
 mod answer;
 mod offer;
 mod outside;
+mod pace;
 mod quiesce;
 
 pub(crate) use answer::{RETRY_AFTER, damaged};
@@ -20,6 +21,7 @@ use bucketlog_core::boundary::{Command, Key, MonoTime, Now, OpId};
 use bucketlog_core::format::keys::{LogKeys, StreamId};
 use bucketlog_core::format::segment::BlockCodec;
 use bucketlog_core::ids::{Partition, TimestampMs, WriterId};
+use pace::Pace;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -63,6 +65,7 @@ struct Site {
     writer_id: Option<WriterId>,
     /// Writes that the store asked to see again only then. (Reads of one object may ask for different parts of it.)
     put_off: BTreeMap<(Kind, Key), MonoTime>,
+    pace: Pace,
 }
 
 impl Site {
@@ -192,6 +195,7 @@ impl World {
                 self.poll(site, news)?;
             }
             Turn::Crash => self.crash(subject),
+            Turn::ExpireUploads => self.store.expire_uploads(),
             Turn::Touch | Turn::RivalTrim | Turn::Restore | Turn::Delete => self.meddle(turn)?,
             Turn::Tick | Turn::Freeze | Turn::Thaw | Turn::ClockBack | Turn::ClockAhead => {
                 let site = &mut self.sites[usize::from(subject)];
@@ -242,6 +246,7 @@ impl World {
             excuses: Excuses::default(),
             writer_id,
             put_off: BTreeMap::new(),
+            pace: Pace::default(),
         });
         Ok(site)
     }
@@ -309,7 +314,11 @@ impl World {
         let put_off = found.put_off.remove(&(kind, about.clone()));
         // The last attempt is made when the budget ends, whatever the store asks for.
         let put_off = put_off.filter(|_| !self.setup.budgets_end());
-        ensure(put_off.is_none_or(|until| until <= found.now.mono), "who is asked to wait waits", || about)?;
+        ensure(put_off.is_none_or(|until| until <= found.now.mono), "who is asked to wait waits", || &about)?;
+        found.pace.send((&command, kind, &about), &found.flights, self.setup)?;
+        if kind == Kind::Swap && found.role.is_open() {
+            found.pace.swap(found.now.mono)?;
+        }
         let author = found.author();
         let flights = &mut self.sites[usize::from(site)].flights;
         flights.push(Flight { command, kind, author, given_up: false });
@@ -369,6 +378,10 @@ pub(crate) fn subject(command: &Command) -> Result<(Kind, Key), Violation> {
         Command::Delete(op) => (Kind::Delete, op.request().key.clone()),
         Command::Create(op) => (Kind::Create, op.request().key.clone()),
         Command::Swap(op) => (Kind::Swap, op.request().key.clone()),
+        Command::CreateUpload(op) => (Kind::Begin, op.request().key.clone()),
+        Command::UploadPart(op) => (Kind::Part, op.request().key.clone()),
+        Command::CompleteUpload(op) => (Kind::Complete, op.request().key.clone()),
+        Command::AbortUpload(op) => (Kind::AbortUpload, op.request().key.clone()),
         other => return Err(Violation::new("the store knows every request", format!("{other:?}"))),
     })
 }

@@ -11,7 +11,7 @@ const MAX_READERS: usize = 2;
 /// Initialisers, living or done.
 const MAX_INITIALIZERS: usize = 2;
 /// Turns that concern no process that is there.
-const STARTS_AND_HANDS: [Turn; 7] = [
+const STARTS_AND_HANDS: [Turn; 8] = [
     Turn::StartWriter,
     Turn::StartReader,
     Turn::StartInitializer,
@@ -19,6 +19,7 @@ const STARTS_AND_HANDS: [Turn; 7] = [
     Turn::RivalTrim,
     Turn::Restore,
     Turn::Delete,
+    Turn::ExpireUploads,
 ];
 /// Times that a rival from elsewhere takes the log over.
 const MAX_RIVALS: u8 = 8;
@@ -94,6 +95,7 @@ impl World {
         match command {
             Command::Swap(op) => self.store.would_refuse(&op.request().key, &op.request().condition),
             Command::Create(op) => self.store.object(op.request().key.as_str()).is_some(),
+            Command::CompleteUpload(op) => self.store.object(op.request().key.as_str()).is_some(),
             _ => false,
         }
     }
@@ -113,6 +115,7 @@ impl World {
                 others < MAX_INITIALIZERS && self.sites.len() < self.setup.processes.into()
             }
             Turn::Crash => site.is_some(),
+            Turn::ExpireUploads => self.store.has_uploads(),
             Turn::Freeze | Turn::ClockBack | Turn::ClockAhead => site.is_some_and(|site| !site.frozen),
             Turn::Thaw => site.is_some_and(|site| site.frozen),
             Turn::Touch => self.setup.versions == Versions::Unique && self.log.head().is_some(),
