@@ -324,7 +324,10 @@ impl WriterProcess {
                 context.log.head().is_some_and(|head| head.oldest_lsn >= *oldest && *oldest > self.acked)
             }
             HaltCause::Corrupt { .. } | HaltCause::KeyCollision { .. } => excuses.damage,
-            HaltCause::HeadGone { .. } | HaltCause::HeadRolledBack { .. } => context.log.was_tampered_with(),
+            // A late claim of its own may have put its name into the place of a head that was deleted.
+            HaltCause::HeadGone { .. } | HaltCause::HeadRolledBack { .. } | HaltCause::ForeignCommit { .. } => {
+                context.log.was_tampered_with()
+            }
             _ => false,
         };
         ensure(is_true, "nobody halts without a reason", || cause)
