@@ -1,6 +1,7 @@
 //! Runs: from a seed, from any source of choices, or from a recording; and how a failing one is made small.
 use crate::action::{Action, ActionError};
-use crate::check::Violation;
+use crate::check::history::History;
+use crate::check::{Violation, linear};
 use crate::choice::{Choices, Random, Seeded};
 use crate::news::News;
 use crate::setup::{Knob, Setup, SetupError, Weights};
@@ -46,12 +47,20 @@ struct Run<'a> {
     news: Vec<News>,
     hasher: XxHash64,
     steps: u64,
+    history: History,
     watch: Watch<'a>,
 }
 
 impl<'a> Run<'a> {
     fn new(setup: Setup, watch: Watch<'a>) -> Result<Self, Violation> {
-        Ok(Self { world: World::new(setup)?, news: Vec::new(), hasher: XxHash64::with_seed(0), steps: 0, watch })
+        Ok(Self {
+            world: World::new(setup)?,
+            news: Vec::new(),
+            hasher: XxHash64::with_seed(0),
+            steps: 0,
+            history: History::default(),
+            watch,
+        })
     }
 
     fn step(&mut self, action: Action) -> Result<(), Violation> {
@@ -68,6 +77,7 @@ impl<'a> Run<'a> {
 
     fn publish(&mut self, action: Option<Action>) {
         (action, &self.news).hash(&mut self.hasher);
+        self.history.add(&self.news);
         (self.watch)(action, &self.news);
     }
 
@@ -78,7 +88,10 @@ impl<'a> Run<'a> {
         result
     }
 
+    /// What users saw must have an order, too, unless an operator had two histories told.
     fn end(self, result: Result<(), Violation>) -> Outcome {
+        let is_one = !self.world.log().was_tampered_with();
+        let result = result.and_then(|()| if is_one { linear::check(self.history.operations()) } else { Ok(()) });
         Outcome { steps: self.steps, hash: self.hasher.finish(), violation: result.err() }
     }
 }

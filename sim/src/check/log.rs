@@ -334,8 +334,7 @@ impl Log {
         let begin = segments.first().map_or(head.next_lsn, |segment| segment.base_lsn);
         ensure(begin <= head.oldest_lsn, "LSNs are dense", || format!("the log begins at {begin}"))?;
         for segment in &segments {
-            for (lsn, value) in (segment.base_lsn.0..).zip(tree.records(segment, true)?) {
-                let (value, time) = value;
+            for (lsn, (value, time)) in (segment.base_lsn.0..).zip(tree.records(segment, true)?) {
                 let known = self.record(Lsn(lsn)).zip(self.time(Lsn(lsn)));
                 ensure(known == Some((value, time)), "no committed record is lost or changed", || {
                     format!("{value} at {lsn}")

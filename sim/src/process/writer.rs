@@ -313,7 +313,9 @@ impl WriterProcess {
         let is_true = match cause {
             HaltCause::Superseded { epoch, .. } if *epoch <= self.epoch => false,
             HaltCause::Superseded { epoch, writer } | HaltCause::Contended { epoch, writer, .. } => {
-                let is_rival = *writer != self.machine.writer_id();
+                // A late claim of its own may have put its name into the place of a head that was deleted.
+                let is_late = matches!(cause, HaltCause::Contended { .. }) && context.log.was_deleted();
+                let is_rival = *writer != self.machine.writer_id() || is_late;
                 // A head that an initialiser made has no owner.
                 let owns = *epoch == Epoch(0) || context.log.claim(*epoch).is_some_and(|claim| claim.writer == *writer);
                 is_rival && (owns || context.log.was_tampered_with()) && self.has_lost_enough(cause, context)
@@ -324,7 +326,9 @@ impl WriterProcess {
                 context.log.head().is_some_and(|head| head.oldest_lsn >= *oldest && *oldest > self.acked)
             }
             HaltCause::Corrupt { .. } | HaltCause::KeyCollision { .. } => excuses.damage,
-            HaltCause::HeadGone { .. } | HaltCause::HeadRolledBack { .. } => context.log.was_tampered_with(),
+            HaltCause::HeadGone { .. } | HaltCause::HeadRolledBack { .. } | HaltCause::ForeignCommit { .. } => {
+                context.log.was_tampered_with()
+            }
             _ => false,
         };
         ensure(is_true, "nobody halts without a reason", || cause)
