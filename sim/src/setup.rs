@@ -16,10 +16,10 @@ const FOR_EVER: Duration = Duration::from_secs(10 * 365 * 86_400);
 
 /// Parts of a few records; the smallest segment has 464 bytes.
 const PARTS: PartPolicy = PartPolicy { threshold_bytes: 500, part_bytes: 300, parallel: 2 };
-/// Every second request may have a twin.
-const HEDGE: HedgePolicy = HedgePolicy { percent: 50, least: Duration::from_millis(1) };
+/// One request in ten may have a twin.
+const HEDGE: HedgePolicy = HedgePolicy { percent: 10, least: Duration::from_millis(1) };
 /// Requests of a reader for what is loaded ahead.
-pub(crate) const MAX_AHEAD: usize = 2;
+pub(crate) const MAX_AHEAD: usize = 1;
 /// Where budgets end: two requests without an answer, or some twenty refusals.
 const WRITER_BUDGET: Duration = Duration::from_secs(1);
 /// Where budgets end: two requests without an answer.
@@ -38,7 +38,8 @@ pub struct Setup {
     pub tuning: u8,
     /// A second byte of options, read by [`Setup::budgets_end`] and [`Setup::writer`].
     pub temper: u8,
-    /// A third byte of options: whether large segments go up in tiny parts, and slow creates are sent twice.
+    /// A third byte of options: whether large segments go up in tiny parts, slow requests are sent twice, and the store
+    /// takes one write a second of a key.
     pub haste: u8,
     /// Processes at most, dead ones included.
     pub processes: u8,
@@ -75,6 +76,13 @@ impl Setup {
     #[must_use]
     pub fn tells_versions(self) -> bool {
         self.bits(6, 2) != 3
+    }
+
+    /// Whether the store takes one write a second of the head from each process, as some stores do of each key; in an
+    /// eighth of the set-ups.
+    #[must_use]
+    pub fn is_paced(self) -> bool {
+        self.haste >> 3 & 7 == 7
     }
 
     /// Second requests for what takes long, in hundredths of the first ones; in a quarter of the set-ups, else none.

@@ -181,7 +181,9 @@ impl Call {
                 return Err(ReadError::NotYet { requested: lsn, next: head.next_lsn });
             }
             Goal::Read { from, limit } => self.collect(head, from, limit),
-            Goal::Fetch { lsn } if mutant("fetch returns the neighbour") => {
+            Goal::Fetch { lsn }
+                if lsn.0.saturating_add(1) < head.next_lsn.0 && mutant("fetch returns the neighbour") =>
+            {
                 let next = Lsn(lsn.0.saturating_add(1));
                 self.collect(head, next, ReadLimit::records(1));
             }

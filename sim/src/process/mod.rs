@@ -91,6 +91,15 @@ impl Role {
         }
     }
 
+    /// Second requests that it made.
+    pub(crate) fn hedges(&self) -> u64 {
+        match self {
+            Self::Writer(process) => process.machine.stats().hedges,
+            Self::Reader(process) => process.machine.hedges(),
+            Self::Initializer(_) | Self::Gone => 0,
+        }
+    }
+
     /// Whether it is a writer whose claim holds.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self, Self::Writer(process) if matches!(process.machine.status(), Status::Open { .. } | Status::Closing))

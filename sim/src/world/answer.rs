@@ -28,6 +28,7 @@ impl World {
             let found = &mut self.sites[usize::from(site)];
             found.put_off.insert((kind, about), found.now.mono.after(RETRY_AFTER));
         }
+        let how = if how == How::Done && self.is_too_soon(site, &flight) { How::Throttled } else { how };
         news.push(News::Fate { site, kind, how });
         if how != How::Done && !flight.given_up {
             self.sites[usize::from(site)].told(&flight, how, false);
@@ -99,6 +100,13 @@ impl World {
             excuses.seen = excuses.seen.max(Some(generation));
         }
         Ok(reply.answer(flight.command))
+    }
+
+    /// A store that takes one write a second of a key refuses this one.
+    fn is_too_soon(&self, site: u8, flight: &Flight) -> bool {
+        let Site { now, wrote_head, .. } = &self.sites[usize::from(site)];
+        let is_soon = wrote_head.is_some_and(|last| now.mono.since(last) < Duration::from_secs(1));
+        self.setup.is_paced() && flight.kind == Kind::Swap && is_soon
     }
 
     fn tell(

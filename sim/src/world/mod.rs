@@ -66,6 +66,8 @@ struct Site {
     /// Writes that the store asked to see again only then. (Reads of one object may ask for different parts of it.)
     put_off: BTreeMap<(Kind, Key), MonoTime>,
     pace: Pace,
+    /// When the store took its last write of the head.
+    wrote_head: Option<MonoTime>,
 }
 
 impl Site {
@@ -247,6 +249,7 @@ impl World {
             writer_id,
             put_off: BTreeMap::new(),
             pace: Pace::default(),
+            wrote_head: None,
         });
         Ok(site)
     }
@@ -315,7 +318,7 @@ impl World {
         // The last attempt is made when the budget ends, whatever the store asks for.
         let put_off = put_off.filter(|_| !self.setup.budgets_end());
         ensure(put_off.is_none_or(|until| until <= found.now.mono), "who is asked to wait waits", || &about)?;
-        found.pace.send((&command, kind, &about), &found.flights, self.setup)?;
+        found.pace.send((kind, &about), found.role.hedges(), &found.flights, self.setup)?;
         if kind == Kind::Swap && found.role.is_open() {
             found.pace.swap(found.now.mono)?;
         }
@@ -354,6 +357,10 @@ impl World {
         let reply = self.store.apply(command);
         let reply = reply.ok_or_else(|| Violation::new("the store knows every request", format!("{kind}")))?;
         let accepted = reply.fault().is_none();
+        if accepted && kind == Kind::Swap {
+            let found = &mut self.sites[usize::from(site)];
+            found.wrote_head = Some(found.now.mono);
+        }
         news.push(News::Reached { site, kind, late, accepted });
         if accepted && kind == Kind::Swap && about == self.head_key {
             self.log.changed(&self.store, &self.keys, author)?;

@@ -14,8 +14,8 @@ const DISTANCE: Duration = Duration::from_millis(64);
 /// What a process has sent and was told.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Pace {
-    firsts: u64,
-    twins: u64,
+    /// Reads and creates.
+    sent: u64,
     /// When the head was swapped last, and whether that followed a throttle.
     swapped: Option<(MonoTime, bool)>,
     swap_throttled: bool,
@@ -27,16 +27,17 @@ impl Pace {
     /// Checks a request that is about to join those in flight.
     pub(super) fn send(
         &mut self,
-        (command, kind, about): (&Command, Kind, &Key),
+        (kind, about): (Kind, &Key),
+        hedges: u64,
         flights: &[Flight],
         setup: Setup,
     ) -> Result<(), Violation> {
         let others = || flights.iter().filter(|flight| !flight.given_up && flight.kind == kind);
-        let is_twin = others().any(|flight| asks_the_same(&flight.command, command));
         if matches!(kind, Kind::Get | Kind::Create) {
-            *(if is_twin { &mut self.twins } else { &mut self.firsts }) += 1;
+            self.sent += 1;
             let share = setup.hedge().map_or(0, |policy| u64::from(policy.percent));
-            ensure(self.twins * 100 <= self.firsts * share, "second requests stay within their share", || about)?;
+            let firsts = self.sent - hedges.min(self.sent);
+            ensure(hedges * 100 <= firsts * share, "second requests stay within their share", || about)?;
         }
         if kind == Kind::Get && setup.hedge().is_none() && about.as_str().ends_with(".plseg") {
             let awaited = MAX_CALLS - 1;
@@ -77,14 +78,6 @@ pub(super) fn is_segment(flight: &Flight) -> bool {
     match &flight.command {
         Command::Get(op) => op.request().key.as_str().ends_with(".plseg"),
         Command::Create(op) => op.request().key.as_str().ends_with(".plseg"),
-        _ => false,
-    }
-}
-
-fn asks_the_same(one: &Command, other: &Command) -> bool {
-    match (one, other) {
-        (Command::Get(one), Command::Get(other)) => one.request() == other.request(),
-        (Command::Create(one), Command::Create(other)) => one.request() == other.request(),
         _ => false,
     }
 }
