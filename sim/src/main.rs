@@ -83,6 +83,9 @@ struct Runs {
     /// Steps of each run; a step is one choice.
     #[arg(long, default_value_t = 600)]
     steps: u64,
+    /// A recorded run at whose end each run begins, as those of `sim/prepared`; by default an empty bucket.
+    #[arg(long)]
+    scenario: Option<PathBuf>,
     /// Faults that may occur: `all`, `none`, or words of recorded runs, separated by commas.
     #[arg(long, default_value = "all")]
     faults: String,

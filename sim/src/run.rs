@@ -135,11 +135,26 @@ impl Recording {
 
 /// Runs a world under `choices`, then brings it to rest; gives the recording too.
 pub fn explore(setup: Setup, weights: &Weights, choices: &mut dyn Choices, watch: Watch<'_>) -> (Recording, Outcome) {
-    let mut recording = Recording { setup, actions: Vec::new(), quiesce: true };
-    let mut run = match Run::new(setup, watch) {
+    let begin = Recording { setup, actions: Vec::new(), quiesce: true };
+    explore_from(begin, weights, choices, watch)
+}
+
+/// [`explore`] from where a recorded run ends.
+fn explore_from(
+    begin: Recording,
+    weights: &Weights,
+    choices: &mut dyn Choices,
+    watch: Watch<'_>,
+) -> (Recording, Outcome) {
+    let mut recording = Recording { quiesce: true, ..begin };
+    let mut run = match Run::new(recording.setup, watch) {
         Ok(run) => run,
         Err(violation) => return (recording, Outcome { steps: 0, hash: 0, violation: Some(violation) }),
     };
+    if let Err(violation) = recording.actions.iter().try_for_each(|action| run.step(*action)) {
+        recording.quiesce = false;
+        return (recording, run.end(Err(violation)));
+    }
     let mut offers = Vec::new();
     let result = loop {
         offers.clear();
@@ -161,6 +176,19 @@ pub fn seeded(seed: u64, steps: u64, allowed: impl Fn(Knob) -> bool, watch: Watc
     let setup = Setup::draw(&mut random);
     let weights = Weights::swarm(&mut random, allowed);
     explore(setup, &weights, &mut Seeded::new(random.next_u64(), steps), watch)
+}
+
+/// [`seeded`] from where a recorded run, the scenario, ends; its set-up counts.
+pub fn seeded_from(
+    scenario: &Recording,
+    seed: u64,
+    steps: u64,
+    allowed: impl Fn(Knob) -> bool,
+    watch: Watch<'_>,
+) -> (Recording, Outcome) {
+    let mut random = Random::new(seed);
+    let weights = Weights::swarm(&mut random, allowed);
+    explore_from(scenario.clone(), &weights, &mut Seeded::new(random.next_u64(), steps), watch)
 }
 
 impl fmt::Display for Recording {

@@ -56,6 +56,8 @@ pub const ROWS: &[&str] = &[
     "found by time",
     "no record so late",
     "read from a time",
+    "upload completed",
+    "completion refused",
     "late request landed",
     "late request refused",
 ];

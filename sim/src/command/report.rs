@@ -66,10 +66,11 @@ pub(crate) fn summary(stats: &Stats, steps: u64, time: Duration) {
         rules.add_row([(*row).to_owned(), stats.rules.get(row).copied().unwrap_or(0).to_string()]);
     }
     println!("{rules}");
-    let mut fates = table(["fate", "get", "create", "swap"]);
+    let mut fates = table(["fate", "get", "create", "part", "complete", "swap"]);
     for how in How::ALL {
         let count = |kind: Kind| stats.fates.get(&(kind, *how)).copied().unwrap_or(0).to_string();
-        fates.add_row([how.to_string(), count(Kind::Get), count(Kind::Create), count(Kind::Swap)]);
+        let kinds = [Kind::Get, Kind::Create, Kind::Part, Kind::Complete, Kind::Swap];
+        fates.add_row(std::iter::once(how.to_string()).chain(kinds.map(count)));
     }
     println!("{fates}");
     let mut events = table(["event", "times"]);

@@ -4,7 +4,7 @@ use crate::{RunArgs, Runs, SoakArgs, allowed};
 use bucketlog_sim::action::Action;
 use bucketlog_sim::check::Violation;
 use bucketlog_sim::news::News;
-use bucketlog_sim::run::{Recording, seeded};
+use bucketlog_sim::run::{Outcome, Recording, Watch, seeded, seeded_from};
 use bucketlog_sim::setup::Knob;
 use bucketlog_sim::stats::Stats;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -26,7 +26,8 @@ pub(super) struct Sum {
 
 /// Lives through the run of one seed and shows every event.
 pub(crate) fn trace(args: &RunArgs) -> Result<bool, Box<dyn Error>> {
-    let (recording, _) = seeded(args.seeds.start, args.runs.steps, allowed(&args.runs.faults)?, &mut |_, _| {});
+    let (scenario, allowed) = (scenario(&args.runs)?, allowed(&args.runs.faults)?);
+    let (recording, _) = begin(scenario.as_ref(), args.seeds.start, args.runs.steps, allowed, &mut |_, _| {});
     let holds = report::verdict(&report::trace(&recording));
     println!("to replay:  {}", command_of(args.seeds.start, &args.runs));
     Ok(holds)
@@ -52,7 +53,7 @@ pub(crate) fn soak(args: &SoakArgs) -> Result<bool, Box<dyn Error>> {
 }
 
 fn drive(seeds: Range<u64>, until: Option<Instant>, runs: &Runs, bar: &ProgressBar) -> Result<Sum, Box<dyn Error>> {
-    let allowed = allowed(&runs.faults)?;
+    let (scenario, allowed) = (scenario(runs)?, allowed(&runs.faults)?);
     let (next, steps, done) = (AtomicU64::new(seeds.start), AtomicU64::new(0), AtomicU64::new(0));
     let is_over = AtomicBool::new(false);
     let (total, failure) = (Mutex::new(Stats::default()), Mutex::new(None));
@@ -64,7 +65,7 @@ fn drive(seeds: Range<u64>, until: Option<Instant>, runs: &Runs, bar: &ProgressB
             if seed >= seeds.end {
                 break;
             }
-            let (recording, outcome) = one(seed, runs.steps, allowed, &mut stats);
+            let (recording, outcome) = one(scenario.as_ref(), seed, runs.steps, allowed, &mut stats);
             steps.fetch_add(outcome.0, Ordering::Relaxed);
             done.fetch_add(1, Ordering::Relaxed);
             bar.inc(1);
@@ -88,15 +89,36 @@ fn drive(seeds: Range<u64>, until: Option<Instant>, runs: &Runs, bar: &ProgressB
     })
 }
 
+/// The recorded run that runs begin with.
+fn scenario(runs: &Runs) -> Result<Option<Recording>, Box<dyn Error>> {
+    let Some(path) = &runs.scenario else { return Ok(None) };
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(Some(text.parse().map_err(|error| format!("{}: {error}", path.display()))?))
+}
+
+fn begin(
+    scenario: Option<&Recording>,
+    seed: u64,
+    steps: u64,
+    allowed: impl Fn(Knob) -> bool,
+    watch: Watch<'_>,
+) -> (Recording, Outcome) {
+    match scenario {
+        Some(scenario) => seeded_from(scenario, seed, steps, allowed, watch),
+        None => seeded(seed, steps, allowed, watch),
+    }
+}
+
 /// One run: its steps, and the rule that it broke.
 fn one(
+    scenario: Option<&Recording>,
     seed: u64,
     steps: u64,
     allowed: impl Fn(Knob) -> bool,
     stats: &mut Stats,
 ) -> (Recording, (u64, Option<Violation>)) {
     let mut watch = |_: Option<Action>, news: &[News]| stats.add(news);
-    let (recording, outcome) = seeded(seed, steps, allowed, &mut watch);
+    let (recording, outcome) = begin(scenario, seed, steps, allowed, &mut watch);
     (recording, (outcome.steps, outcome.violation))
 }
 
@@ -123,5 +145,6 @@ fn conclude(mut sum: Sum, runs: &Runs) -> Result<bool, Box<dyn Error>> {
 }
 
 fn command_of(seed: u64, runs: &Runs) -> String {
-    format!("bucketlog-sim run --seeds {seed} --steps {} --faults {} --trace", runs.steps, runs.faults)
+    let scenario = runs.scenario.as_ref().map_or_else(String::new, |path| format!("--scenario {} ", path.display()));
+    format!("bucketlog-sim run --seeds {seed} --steps {} {scenario}--faults {} --trace", runs.steps, runs.faults)
 }

@@ -357,6 +357,9 @@ impl World {
         let reply = self.store.apply(command);
         let reply = reply.ok_or_else(|| Violation::new("the store knows every request", format!("{kind}")))?;
         let accepted = reply.fault().is_none();
+        if kind == Kind::Complete {
+            news.push(News::Rule(if accepted { "upload completed" } else { "completion refused" }));
+        }
         if accepted && kind == Kind::Swap {
             let found = &mut self.sites[usize::from(site)];
             found.wrote_head = Some(found.now.mono);

@@ -1,5 +1,5 @@
 //! Seeded runs: every fault in every mixture, each run twice.
-use bucketlog_sim::run::{Recording, seeded};
+use bucketlog_sim::run::{Recording, seeded, seeded_from};
 use bucketlog_sim::setup::Knob;
 use bucketlog_sim::stats::Stats;
 
@@ -34,4 +34,16 @@ fn all_faults_at_once_break_no_rule() {
 #[test]
 fn a_world_without_faults_breaks_no_rule() {
     check(1_000..1_020, 1_000, |_| false);
+}
+
+#[test]
+fn runs_go_on_from_a_scenario_and_are_the_same_each_time() {
+    let scenario: Recording = include_str!("../../prepared/swap-in-flight.txt").parse().unwrap();
+    for seed in 0..200 {
+        let run = || seeded_from(&scenario, seed, 100, |_| true, &mut |_, _| {});
+        let (recording, outcome) = run();
+        assert_eq!(outcome.violation, None, "{recording}");
+        assert!(recording.actions.starts_with(&scenario.actions) && recording.setup == scenario.setup);
+        assert_eq!(run(), (recording, outcome));
+    }
 }
