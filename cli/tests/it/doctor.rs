@@ -39,7 +39,8 @@ fn json_has_a_finding_for_each_capability() {
     let report = doctor(dir.path(), &["--json"]).ok().json();
     assert_eq!(report["fit_for"], serde_json::json!(["reading", "writing", "upkeep"]));
     let findings = report["findings"].as_array().expect("findings");
-    assert!(findings.iter().all(|finding| finding["verdict"] == "holds"), "{report}");
+    let is_fine = |finding: &serde_json::Value| finding["verdict"] == "holds" || finding["verdict"] == "unsupported";
+    assert!(findings.iter().all(is_fine), "{report}");
     assert!(findings.iter().any(|finding| finding["capability"] == "compare and swap"), "{report}");
 }
 

@@ -25,6 +25,18 @@ pub struct Finding {
     pub verdict: Verdict,
 }
 
+impl Finding {
+    /// Whether a log can do with it: the capability holds, or is one that a store may lack.
+    #[must_use]
+    pub fn is_fine(&self) -> bool {
+        match self.verdict {
+            Verdict::Holds => true,
+            Verdict::Unsupported(_) => self.capability.is_optional,
+            _ => false,
+        }
+    }
+}
+
 /// How a store stands towards a capability.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -87,7 +99,7 @@ impl Diagnosis {
 
     /// What `need` relies on and does not hold.
     pub fn faults(&self, need: Need) -> impl Iterator<Item = &Finding> {
-        self.findings.iter().filter(move |finding| finding.capability.need <= need && finding.verdict != Verdict::Holds)
+        self.findings.iter().filter(move |finding| finding.capability.need <= need && !finding.is_fine())
     }
 }
 

@@ -14,11 +14,24 @@ pub(super) enum Operation {
     Stat,
     List,
     Delete,
+    DeleteMany,
+    Upload,
+    ListUploads,
 }
 
 impl Operation {
     /// In an order in which one finds what those before it wrote.
-    const ALL: [Self; 6] = [Self::Create, Self::Swap, Self::Get, Self::Stat, Self::List, Self::Delete];
+    const ALL: [Self; 9] = [
+        Self::Create,
+        Self::Swap,
+        Self::Get,
+        Self::Stat,
+        Self::List,
+        Self::Delete,
+        Self::DeleteMany,
+        Self::Upload,
+        Self::ListUploads,
+    ];
 
     /// The permission it takes, as S3 names it.
     fn permission(self) -> &'static str {
@@ -27,7 +40,9 @@ impl Operation {
             Self::Swap => "s3:PutObject and s3:GetObject",
             Self::Get | Self::Stat => "s3:GetObject, and s3:ListBucket to tell missing objects from forbidden ones",
             Self::List => "s3:ListBucket",
-            Self::Delete => "s3:DeleteObject",
+            Self::Delete | Self::DeleteMany => "s3:DeleteObject",
+            Self::Upload => "s3:PutObject and s3:AbortMultipartUpload",
+            Self::ListUploads => "s3:ListBucketMultipartUploads",
         }
     }
 
@@ -49,6 +64,24 @@ impl Operation {
             Self::Delete => {
                 store.delete(&request::Delete { key: Key::from(format!("{prefix}/trial-swap")) }, until)?;
                 store.delete(&request::Delete { key }, until)
+            }
+            Self::DeleteMany => {
+                let reply = store.delete_many(&request::DeleteMany { keys: vec![key] }, until)?;
+                reply.outcomes.into_iter().collect()
+            }
+            Self::Upload => {
+                let upload = store.create_upload(&request::CreateUpload { key: key.clone() }, until)?.upload;
+                let (key, body) = (key.clone(), vec![body]);
+                let part = request::UploadPart { key: key.clone(), upload: upload.clone(), number: 1, body };
+                let sent = store.upload_part(&part, until).map(drop);
+                // Whatever became of the part, nothing is left.
+                let aborted = store.abort_upload(&request::AbortUpload { key, upload }, until);
+                sent.and(aborted)
+            }
+            Self::ListUploads => {
+                store
+                    .list_uploads(&request::ListUploads { prefix: Key::from(prefix), after: None, limit: 10 }, until)?;
+                Ok(())
             }
         }
     }
