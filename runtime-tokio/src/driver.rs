@@ -215,11 +215,14 @@ impl Tokio {
             };
             unanswered.start();
             // A task of its own, so that a panic in a store is an answer as well.
-            let attempt = timeout_at(until.into(), driver.runtime.spawn(running)).await;
-            let result = match attempt {
+            let mut attempt = driver.runtime.spawn(running);
+            let result = match timeout_at(until.into(), &mut attempt).await {
                 Ok(Ok(result)) => result,
                 Ok(Err(error)) => Err(broken(&error)),
-                Err(_) => Err(Fault::indeterminate("no answer by the deadline")),
+                Err(_) => {
+                    attempt.abort();
+                    Err(Fault::indeterminate("no answer by the deadline"))
+                }
             };
             drop(permit);
             unanswered.answer(result);
