@@ -4,6 +4,7 @@ use bucketlog_core::format::keys::{LogKeys, StreamId};
 use bucketlog_core::ids::{Partition, TimestampMs};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Durable append-only logs in an object-store bucket.
 #[derive(Debug, Parser)]
@@ -34,7 +35,7 @@ pub(crate) struct LogArgs {
     /// What the keys of segments start with
     #[arg(long, global = true, value_name = "PREFIX", default_value = LogKeys::DEFAULT_DATA_ROOT)]
     pub(crate) data_root: String,
-    /// Print JSON for programs instead of text for people: append, read, head, inspect, doctor, and every failure
+    /// Print JSON for programs instead of text for people: append, read, head, inspect, doctor, scrub, and every failure
     #[arg(long, global = true, help_heading = "Output")]
     pub(crate) json: bool,
 }
@@ -60,6 +61,8 @@ pub(crate) enum Command {
     Inspect(InspectArgs),
     /// Try on scratch objects whether a store does what a log relies on
     Doctor(DoctorArgs),
+    /// Find segments and uploads that writers left behind when they were fenced or killed, and delete them if told to
+    Scrub(ScrubArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Print a manual page in roff, for `man -l -`
@@ -125,6 +128,16 @@ pub(crate) struct DoctorArgs {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct ScrubArgs {
+    /// Delete what is found; without it nothing changes
+    #[arg(long)]
+    pub(crate) delete: bool,
+    /// Leave alone what was stored later than so long ago, by the store's clock
+    #[arg(long, value_name = "TIME", default_value = "24h", value_parser = parse_duration)]
+    pub(crate) grace: Duration,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct CompletionsArgs {
     /// Which shell
     pub(crate) shell: clap_complete::Shell,
@@ -134,6 +147,12 @@ pub(crate) struct CompletionsArgs {
 pub(crate) struct ManArgs {
     /// The page of this subcommand instead of the main page
     pub(crate) subcommand: Option<String>,
+}
+
+/// `24h`, `90m`, `1h 30m` and the like.
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let duration = text.parse::<jiff::SignedDuration>().ok().and_then(|signed| Duration::try_from(signed).ok());
+    duration.ok_or_else(|| "give a duration such as 24h, 90m or 30s".to_owned())
 }
 
 /// RFC 3339 with an offset, or milliseconds since 1970.

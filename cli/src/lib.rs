@@ -14,6 +14,7 @@ mod json;
 mod manual;
 mod read;
 mod read_error;
+mod scrub;
 mod show;
 mod store;
 
@@ -65,6 +66,7 @@ fn dispatch(cli: Cli, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Demo(args) => demo::run(&args, out),
         Command::Inspect(args) => inspect::run(&args, &cli.log, out),
         Command::Doctor(args) => doctor::run(&args, &cli.log, out),
+        Command::Scrub(args) => scrub::run(&args, &cli.log, out),
         Command::Completions(args) => manual::completions(&args, out),
         Command::Man(args) => manual::page(&args, out),
     }

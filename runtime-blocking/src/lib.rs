@@ -58,6 +58,7 @@ pub mod initialize;
 mod log;
 pub mod metrics;
 pub mod reader;
+pub mod scrub;
 pub mod store;
 pub mod writer;
 

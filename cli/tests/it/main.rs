@@ -12,5 +12,6 @@ mod manual;
 mod read;
 mod run;
 mod schema;
+mod scrub;
 mod terminal;
 mod together;

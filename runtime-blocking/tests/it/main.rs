@@ -18,6 +18,7 @@ mod reader;
 mod requests;
 #[cfg(feature = "s3")]
 mod s3;
+mod scrub;
 mod store_url;
 #[cfg(feature = "tracing")]
 mod traces;
