@@ -4,6 +4,7 @@ mod bulk;
 mod conformance;
 mod costs;
 mod credentials;
+mod cut;
 mod faults;
 mod log;
 mod sent;
